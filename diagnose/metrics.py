@@ -1,0 +1,117 @@
+"""Metrics computed from others: shares, ratios and totals that no counter holds by itself.
+
+A derived metric is unavailable as soon as one of its inputs is; division by zero makes it unavailable too.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kdiag.records import Evidence, Observations
+
+
+@dataclass(frozen=True)
+class Derived:
+    """`formula` takes the values of `inputs`, in that order, and gives a value in `unit`."""
+
+    name: str
+    unit: str
+    inputs: tuple[str, ...]
+    formula: Callable[..., float]
+    meaning: str
+
+
+def number(observations: Observations, name: str) -> float | None:
+    """Return the finite value of `name`, or None when it is unavailable. Booleans count as 0 and 1."""
+    evidence = observations.get(name)
+    if evidence is None or not isinstance(evidence.value, (int, float)):
+        return None
+    return float(evidence.value) if math.isfinite(evidence.value) else None
+
+
+def _fp32_operations(ffma: float, fadd: float, fmul: float, cycles: float) -> float:
+    return (2 * ffma + fadd + fmul) * cycles
+
+
+def _tail_loss(waves: float) -> float:
+    """A grid of 1.1 waves takes the time of two, so 45 % of the block slots stay empty; below one wave it is 0."""
+    return 100 * (1 - waves / math.ceil(waves)) if waves > 1 else 0.0
+
+
+def _multiply_add_share(ffma: float, fadd: float, fmul: float) -> float:
+    """A matrix product adds every product it makes: as ffma, or as one fmul and one fadd."""
+    return 100 * (ffma + 2 * min(fadd, fmul)) / (ffma + fadd + fmul)
+
+
+# In an order in which inputs come first; a name that comes twice is computed the first way that has its inputs.
+# The profiler's own limit by shared memory is no use here: the driver sets aside just enough for the blocks that
+# registers allow, so both limits read 1 in a kernel that only registers hold back.
+DERIVED = (
+    Derived("local_instructions", "inst", ("local_loads", "local_stores"), lambda loads, stores: loads + stores,
+            "loads and stores of local memory"),
+    Derived("spill_share_pct", "%", ("spill_instructions", "instructions"), lambda part, whole: 100 * part / whole,
+            "instructions that spill or reload registers"),
+    Derived("local_share_pct", "%", ("local_instructions", "instructions"), lambda part, whole: 100 * part / whole,
+            "instructions that access local memory"),
+    Derived("xu_over_issue", "", ("xu_pct", "issue_pct"), lambda xu, issue: xu / issue,
+            "special function pipe against instruction issue; at 1 both would be full together"),
+    Derived("l2_over_dram", "", ("l2_pct", "dram_pct"), lambda l2, dram: l2 / dram,
+            "L2 against DRAM, both in percent of their peaks"),
+    Derived("memory_over_dram", "", ("memory_pct", "dram_pct"), lambda memory, dram: memory / dram,
+            "busiest memory unit against DRAM, both in percent of their peaks"),
+    Derived("l1_over_l2", "", ("l1_pct", "l2_pct"), lambda l1, l2: l1 / l2,
+            "L1 against L2, both in percent of their peaks"),
+    Derived("long_scoreboard_pct", "%", ("long_scoreboard", "warp_latency"), lambda part, whole: 100 * part / whole,
+            "time a warp waits for global or local memory"),
+    Derived("tail_loss_pct", "%", ("waves",), _tail_loss, "block slots that stay empty because the last wave is not full"),
+    Derived("sm_active_pct", "%", ("sm_active_cycles", "sm_elapsed_cycles"), lambda part, whole: 100 * part / whole,
+            "cycles an SM had work, on average"),
+    Derived("limit_shared_memory_at_most", "blocks", ("shared_bytes_per_sm", "shared_bytes_per_block"), operator.floordiv,
+            "blocks an SM could hold by shared memory if it set aside as much as it can"),
+    Derived("limit_shared_memory_at_most", "blocks", ("limit_shared_memory",), float,
+            "blocks an SM can hold by the shared memory it set aside"),
+    Derived("limit_others", "blocks", ("limit_shared_memory_at_most", "limit_blocks", "limit_warps"), min,
+            "blocks an SM could hold if registers were free"),
+    Derived("register_limit_ratio", "", ("limit_registers", "limit_others"), lambda registers, others: registers / others,
+            "blocks an SM can hold by registers against what everything else allows"),
+    Derived("dram_bytes", "byte", ("dram_read_bytes", "dram_write_bytes"), lambda read, write: read + write,
+            "bytes moved between L2 and DRAM"),
+    Derived("dram_bytes_per_block", "byte", ("dram_bytes", "grid_size"), lambda moved, blocks: moved / blocks,
+            "DRAM traffic of one block"),
+    Derived("dram_peak", "byte/s", ("dram_peak_bytes_per_cycle", "dram_clock_hz"), lambda width, clock: width * clock,
+            "DRAM bandwidth at the clock of the launch"),
+    Derived("l2_peak", "byte/s", ("l2_peak_bytes_per_cycle", "l2_clock_hz"), lambda width, clock: width * clock,
+            "bandwidth from L2 to the SMs at the clock of the launch"),
+    Derived("fp32_peak", "FLOP/s", ("fp32_peak_fma_per_cycle", "sm_clock_hz"), lambda width, clock: 2 * width * clock,
+            "fp32 peak at the clock of the launch"),
+    Derived("fp64_peak", "FLOP/s", ("fp64_peak_fma_per_cycle", "sm_clock_hz"), lambda width, clock: 2 * width * clock,
+            "fp64 peak at the clock of the launch"),
+    Derived("fp32_ops", "FLOP", ("ffma_per_cycle", "fadd_per_cycle", "fmul_per_cycle", "sm_elapsed_cycles"), _fp32_operations,
+            "fp32 additions, multiplications and twice the fused multiply-adds"),
+    Derived("fp64_ops", "FLOP", ("dfma_per_cycle", "dadd_per_cycle", "dmul_per_cycle", "sm_elapsed_cycles"), _fp32_operations,
+            "fp64 additions, multiplications and twice the fused multiply-adds"),
+    Derived("multiply_add_pct", "%", ("ffma_per_cycle", "fadd_per_cycle", "fmul_per_cycle"), _multiply_add_share,
+            "fp32 arithmetic in which a product is added up, as in a matrix product"),
+    Derived("fp32_over_ridge", "", ("fp32_ops", "dram_bytes", "fp32_peak", "dram_peak"),
+            lambda ops, moved, peak, bandwidth: (ops / moved) / (peak / bandwidth),
+            "fp32 operations per DRAM byte against the ridge point of the fp32 units"),
+)  # fmt: skip
+
+
+def with_derived(observations: Observations) -> dict[str, Evidence]:
+    """Return `observations` plus every derived metric whose inputs are available and that is not given already."""
+    complete = dict(observations)
+    for derived in DERIVED:
+        inputs = [number(complete, name) for name in derived.inputs]
+        known = [value for value in inputs if value is not None]
+        if derived.name in complete or len(known) < len(inputs):
+            continue
+        try:
+            value = derived.formula(*known)
+        except ZeroDivisionError:
+            continue
+        complete[derived.name] = Evidence("metric", derived.name, value, derived.unit, text=derived.meaning)
+    return complete

@@ -1,0 +1,47 @@
+"""How to run, check and judge the bf16 matrix product."""
+
+import torch
+
+KERNEL_FILE = "matmul.py"
+
+
+def configs():
+    return [{"m": 4096, "n": 4096, "k": 4096, "dtype": "bfloat16"}]
+
+
+def edge_configs():
+    """Checked, never timed: no dimension a multiple of its tile, and one smaller than it."""
+    return [
+        {"m": 333, "n": 517, "k": 259, "dtype": "bfloat16"},
+        {"m": 40, "n": 1024, "k": 16, "dtype": "bfloat16"},
+    ]
+
+
+def make_inputs(config, device, seed):
+    generator = torch.Generator(device if device != "meta" else "cpu").manual_seed(seed)
+    dtype = getattr(torch, config["dtype"])
+    a = torch.randn((config["m"], config["k"]), generator=generator, device=device).to(dtype)
+    b = torch.randn((config["k"], config["n"]), generator=generator, device=device).to(dtype)
+    return {"a": a, "b": b}
+
+
+def run(module, inputs):
+    return module.matmul(inputs["a"], inputs["b"])
+
+
+def reference(inputs):
+    return inputs["a"].double() @ inputs["b"].double()
+
+
+def bytes_moved(config):
+    size = 2
+    return size * (config["m"] * config["k"] + config["k"] * config["n"] + config["m"] * config["n"])
+
+
+def flops(config):
+    return 2 * config["m"] * config["n"] * config["k"]
+
+
+def tolerance(config):
+    """The result is stored as bfloat16, 8 bits."""
+    return 8e-3

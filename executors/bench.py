@@ -1,0 +1,99 @@
+"""The measuring interface: what the loop asks of a bench, and what a bench answers.
+
+A bench is a GPU with a Python workload (`device_bench`), a pair of commands (`command_bench`) or a recorded run
+(`replay`). The loop cannot tell them apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from kdiag.isolate import Died
+from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, Observations
+from kdiag.workload import source_hash
+
+
+@dataclass(frozen=True)
+class Source:
+    """A kernel file and the SHA-256 its text must have when a child imports it."""
+
+    path: Path
+    hash: str
+
+    @classmethod
+    def of(cls, path: Path) -> Source:
+        """The source as it is on disk now."""
+        return cls(path, source_hash(path.read_bytes().decode()))
+
+
+@dataclass(frozen=True)
+class ConfigurationBaseline:
+    """One configuration of the unedited kernel.
+
+    `ms` is the median device time, `spread_ms` its interquartile range. `limit_ms` is the shortest time that the
+    workload's own bytes and operations allow at the copy bandwidth and matrix rate measured on this card in the
+    same process; None when the workload does not say or nothing was measured.
+    """
+
+    configuration: str
+    ms: float
+    spread_ms: float
+    limit_ms: float | None = None
+    limited_by: str | None = None
+    gbs: float | None = None
+    tflops: float | None = None
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Iteration 0: correctness and time of the kernel as it is. `copy_gbs` counts bytes read and written."""
+
+    checks: tuple[ConfigurationCheck, ...]
+    configurations: tuple[ConfigurationBaseline, ...]
+    copy_gbs: float | None = None
+    matrix_tflops: float | None = None
+
+    @property
+    def passed(self) -> bool:
+        return all(check.passed for check in self.checks)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One candidate against its parent. `timings` is empty when a check failed: wrong code is not timed."""
+
+    checks: tuple[ConfigurationCheck, ...]
+    timings: tuple[ConfigurationTiming, ...]
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.checks) and all(check.passed for check in self.checks)
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What a profiler measured of one launch of the kernel, by canonical metric name."""
+
+    observations: Observations
+
+
+class Bench(Protocol):
+    """Measures kernel sources. Paths are files whose text is exactly the source to run."""
+
+    def gpu(self) -> Gpu | None:
+        """The card that measures, or None where there is none."""
+        ...
+
+    def baseline(self, source: Path) -> Baseline | Died:
+        """Check and time one source."""
+        ...
+
+    def counters(self, source: Path, kernel: str) -> Counters | Died:
+        """Profile one launch of `kernel`; Died says why there are no counters and what to do."""
+        ...
+
+    def trial(self, parent: Path, candidate: Path) -> Trial | Died:
+        """Check `candidate`, then time it interleaved with `parent` and with `parent` against itself."""
+        ...

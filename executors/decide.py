@@ -1,0 +1,232 @@
+"""The verdict on a candidate, by precedence, and whether the run goes on.
+
+A speed-up is a ratio of times, parent over candidate. A difference counts when its whole 95 % interval lies beyond
+the noise floor that the same statistic shows for the parent against itself; between the two nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kdiag.records import ConfigurationCheck, ConfigurationTiming, GateRecord, Iteration, Verdict
+from kdiag.rules.load_policies import Policy
+
+_ROUNDING = 1e-9  # of the logarithms of a geometric mean, so that exactly 5 % counts as 5 %
+
+
+@dataclass(frozen=True)
+class CandidateOutcome:
+    """All that is known of a candidate when it is judged.
+
+    `gates` as far as they ran; `died` says how its launch or its child process ended, if it did not answer;
+    `measured` is False where there is nothing to measure with. `so_far` is the parent's speed-up over the baseline
+    by configuration (see `speedup_so_far`): small losses must not add up to a regression.
+    """
+
+    gates: tuple[GateRecord, ...] = ()
+    died: str | None = None
+    checks: tuple[ConfigurationCheck, ...] = ()
+    timings: tuple[ConfigurationTiming, ...] = ()
+    measured: bool = True
+    so_far: Mapping[str, float] = field(default_factory=dict)
+
+
+def decide(outcome: CandidateOutcome, policy: Policy) -> Verdict:
+    """The verdict of the first rule that applies; the order is the order of precedence."""
+    rules = (_crash, _no_op, _refused_by_a_gate, _incorrect, _unmeasured)
+    for rule in rules:
+        if (verdict := rule(outcome)) is not None:
+            return verdict
+    return _slower(outcome, policy) or _undecided(outcome.timings, policy) or _faster(outcome.timings, policy)
+
+
+def gain_pct(timings: Sequence[ConfigurationTiming]) -> float:
+    """The geometric mean of the speed-ups, as (ratio - 1) * 100. There is at least one timing."""
+    return (math.exp(math.fsum(math.log(timing.speedup) for timing in timings) / len(timings)) - 1) * 100
+
+
+def speedup_so_far(iterations: Sequence[Iteration]) -> dict[str, float]:
+    """The best version's speed-up over the baseline by configuration, multiplied up over the kept iterations."""
+    product: dict[str, float] = {}
+    for row in iterations:
+        for timing in row.timings if row.n > 0 and row.verdict == "keep" else ():
+            product[timing.configuration] = product.get(timing.configuration, 1.0) * timing.speedup
+    return product
+
+
+def _crash(outcome: CandidateOutcome) -> Verdict | None:
+    failed = _failed(outcome, "compile")
+    reason = failed.reason if failed else outcome.died
+    return None if reason is None else Verdict("crash", reason)
+
+
+def _no_op(outcome: CandidateOutcome) -> Verdict | None:
+    failed = _failed(outcome, "no-op")
+    return Verdict("no-op", failed.reason) if failed else None
+
+
+def _refused_by_a_gate(outcome: CandidateOutcome) -> Verdict | None:
+    failed = _failed(outcome)
+    return Verdict("revert", f"{failed.gate}: {failed.reason}") if failed else None
+
+
+def _incorrect(outcome: CandidateOutcome) -> Verdict | None:
+    wrong = [check for check in outcome.checks if not check.passed]
+    if not wrong:
+        return None
+    worst = max(wrong, key=lambda check: math.inf if check.error is None else check.error)
+    error = "" if worst.error is None else f" with an error of {worst.error:.3g}"
+    limit = "" if worst.tolerance is None else f" where {worst.tolerance:.3g} is allowed"
+    detail = f"; {worst.reason}" if worst.reason else ""
+    return Verdict("revert", f"wrong in {worst.configuration or 'the tests'}{error}{limit}{detail}")
+
+
+def _unmeasured(outcome: CandidateOutcome) -> Verdict | None:
+    if not outcome.measured:
+        compiled = any(gate.gate == "compile" and gate.outcome == "passed" for gate in outcome.gates)
+        return Verdict("ready", f"{'compiled' if compiled else 'not compiled'}; no GPU to check and time it")
+    if not outcome.checks:
+        return Verdict("inconclusive", "its correctness was not checked")
+    if not outcome.timings:
+        return Verdict("inconclusive", "it was not timed")
+    for timing in outcome.timings:
+        figures = (timing.speedup, timing.low, timing.high)
+        if not all(math.isfinite(figure) and figure > 0 for figure in figures) or not timing.noise_floor >= 0:
+            return Verdict("inconclusive", f"the timing of {timing.configuration} is unusable")
+    return None
+
+
+def _slower(outcome: CandidateOutcome, policy: Policy) -> Verdict | None:
+    limit = 1 / (1 + policy.slower_pct / 100)  # the speed-up of a time that has grown by slower_pct
+    for timing in sorted(outcome.timings, key=lambda timing: timing.speedup):
+        if timing.speedup < limit and timing.high < 1 / (1 + timing.noise_floor):
+            return Verdict("revert", f"slower in {_describe(timing)}")
+        total = outcome.so_far.get(timing.configuration, 1.0) * timing.speedup
+        if total < limit and timing.high < 1:
+            return Verdict(
+                "revert", f"with the edits before it {total:.3f}x of the baseline in {_describe(timing)}"
+            )
+    return None
+
+
+def _undecided(timings: Sequence[ConfigurationTiming], policy: Policy) -> Verdict | None:
+    faster = [timing for timing in timings if timing.low > 1 + timing.noise_floor]
+    if not faster:
+        best = max(timings, key=lambda timing: timing.low - timing.noise_floor)
+        return Verdict("inconclusive", f"within the noise: {_describe(best)}")
+    for timing in timings:
+        # Nothing proves a regression, but the constraint is that there is none.
+        if timing.speedup < 1 / (1 + max(policy.slower_pct / 100, timing.noise_floor)):
+            return Verdict("inconclusive", f"perhaps slower in {_describe(timing)}")
+    return None
+
+
+def _faster(timings: Sequence[ConfigurationTiming], policy: Policy) -> Verdict:
+    gain = gain_pct(timings)
+    slowest = min(timings, key=lambda timing: timing.speedup)
+    reason = f"{gain:.1f} % faster" + (
+        f", least in {_describe(slowest)}" if len(timings) > 1 else f": {_describe(slowest)}"
+    )
+    if gain <= 0:
+        return Verdict("revert", f"faster in some configurations but {-gain:.1f} % slower on average")
+    if _reaches(gain, policy.keep_pct):
+        return Verdict("keep", reason)
+    if _reaches(gain, policy.low_priority_pct):
+        return Verdict("keep", reason, lower_priority=True)
+    return Verdict("keep", reason, stop=policy.stop_on_small_gain, lower_priority=True)
+
+
+def _reaches(gain: float, threshold: float) -> bool:
+    return gain >= threshold - _ROUNDING
+
+
+def _failed(outcome: CandidateOutcome, gate: str | None = None) -> GateRecord | None:
+    failures = (g for g in outcome.gates if g.outcome == "failed" and gate in (None, g.gate))
+    return next(failures, None)
+
+
+def _describe(timing: ConfigurationTiming) -> str:
+    return (
+        f"{timing.configuration}: {timing.speedup:.3f}x [{timing.low:.3f}, {timing.high:.3f}], "
+        f"noise floor {timing.noise_floor * 100:.1f} %"
+    )
+
+
+# ---- does the run go on? ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands. `headroom_pct` is what could still be gained, as (ratio - 1) * 100 of the best time.
+
+    `metric` and `target` share one unit (GB/s or TFLOP/s); higher is better. None is unknown.
+    """
+
+    open_candidates: int
+    elapsed_s: float
+    headroom_pct: float | None = None
+    metric: float | None = None
+    target: float | None = None
+
+
+def attempts(iterations: Sequence[Iteration]) -> tuple[Iteration, ...]:
+    """The iterations that count: not the baseline, no no-op, nothing that could not run."""
+    return tuple(row for row in iterations if row.n > 0 and row.verdict not in ("no-op", "ready"))
+
+
+def stop_reason(policy: Policy, iterations: Sequence[Iteration], progress: Progress) -> str | None:
+    """Why the run ends here, or None if it goes on."""
+    tried = attempts(iterations)
+    if progress.metric is not None and progress.target is not None and progress.metric >= progress.target:
+        return f"target met: {progress.metric:.4g} of {progress.target:.4g}"
+    return _gains_ended(policy, tried) or _limits_reached(policy, len(tried), progress)
+
+
+def _gains_ended(policy: Policy, tried: Sequence[Iteration]) -> str | None:
+    in_a_row = next((n for n, row in enumerate(reversed(tried)) if row.verdict == "keep"), len(tried))
+    if policy.failures_in_a_row is not None and in_a_row >= policy.failures_in_a_row:
+        return f"{in_a_row} iterations in a row without improvement"
+    last = tried[-1] if tried else None
+    if policy.stop_on_small_gain and last and last.verdict == "keep" and last.timings:
+        gain = gain_pct(last.timings)
+        if not _reaches(gain, policy.low_priority_pct):
+            return f"the last gain, {gain:.1f} %, is below {policy.low_priority_pct:g} %"
+    return None
+
+
+def _limits_reached(policy: Policy, count: int, progress: Progress) -> str | None:
+    headroom, least = progress.headroom_pct, policy.min_headroom_pct
+    if headroom is not None and least is not None and headroom < least:
+        return f"at its limit: at most {max(headroom, 0):.1f} % could still be gained"
+    if policy.max_iterations is not None and count >= policy.max_iterations:
+        return f"{count} iterations, the most that the policy {policy.name} allows"
+    if progress.open_candidates == 0:
+        return "every candidate has been tried"
+    if policy.budget_s is not None and progress.elapsed_s >= policy.budget_s:
+        return f"the time is over: {progress.elapsed_s:.0f} s of {policy.budget_s:g} s"
+    return None
+
+
+def asks_user(policy: Policy, bottleneck: str) -> str | None:
+    """Why a person has to decide at this bottleneck, or None under policies that go on."""
+    if bottleneck not in policy.ask_when:
+        return None
+    return (
+        f"The bottleneck is {bottleneck}, for which the policy {policy.name} asks you to decide; "
+        "look at the evidence, then choose an optimization or another policy."
+    )
+
+
+RoundStatus = Literal["TARGET_MET", "IMPROVED", "REGRESSED", "MAX_ITERATIONS"]
+
+
+def round_status(iteration: Iteration, progress: Progress, *, last: bool) -> RoundStatus:
+    """How a round ended in the optimize-loop's words; `last` if no round or no candidate is left after it."""
+    if progress.metric is not None and progress.target is not None and progress.metric >= progress.target:
+        return "TARGET_MET"
+    if last:
+        return "MAX_ITERATIONS"
+    return "IMPROVED" if iteration.verdict == "keep" else "REGRESSED"

@@ -1,0 +1,79 @@
+"""The bench on this machine's GPU: every request is a child process with a time limit."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from kdiag import isolate
+from kdiag.errors import ToolMissing
+from kdiag.executors.bench import Baseline, Counters, Source, Trial
+from kdiag.executors.collect import NoCounters, collect
+from kdiag.isolate import Died
+from kdiag.records import Gpu, Observations
+from kdiag.workload import Workload
+
+PROBE_S = 120.0  # the first child also waits for the server's `import torch`
+
+
+@dataclass(frozen=True)
+class DeviceBench:
+    """Measures a Python workload. `timeout_s` bounds one baseline or one trial, compilation included.
+
+    `metrics` are the counters to collect, by Nsight Compute's names; `read_report` turns the report into
+    observations of one kernel.
+    """
+
+    workload: Workload
+    card: Gpu
+    metrics: tuple[str, ...]
+    read_report: Callable[[Path, str], Observations]
+    timeout_s: float = 120.0
+
+    def gpu(self) -> Gpu | None:
+        """The card that measures."""
+        return self.card
+
+    def baseline(self, source: Path) -> Baseline | Died:
+        """Check and time one source."""
+        from kdiag.executors import device_jobs
+
+        return isolate.run(
+            device_jobs.baseline,
+            device_jobs.BaselineRequest(self.workload, Source.of(source)),
+            timeout_s=self.timeout_s,
+        )
+
+    def counters(self, source: Path, kernel: str) -> Counters | Died:
+        """Profile the second launch of `kernel` in the first configuration with Nsight Compute."""
+        with tempfile.TemporaryDirectory(prefix="kdiag-ncu-") as folder:
+            report = Path(folder) / "counters.ncu-rep"
+            answer = collect(self.workload, source, kernel, self.metrics, report)
+            if isinstance(answer, NoCounters):
+                return Died("error", answer.reason)
+            return Counters(self.read_report(report, kernel))
+
+    def trial(self, parent: Path, candidate: Path) -> Trial | Died:
+        """Check `candidate`, then time it interleaved with `parent`."""
+        from kdiag.executors import device_jobs
+
+        request = device_jobs.TrialRequest(self.workload, Source.of(parent), Source.of(candidate))
+        return isolate.run(device_jobs.trial, request, timeout_s=self.timeout_s)
+
+
+def probe_gpu() -> Gpu | None:
+    """The current CUDA device as torch names it; None without a GPU or without torch.
+
+    Raises ToolMissing if torch is there but cannot be asked.
+    """
+    if find_spec("torch") is None:
+        return None
+    from kdiag.executors.device_jobs import probe
+
+    answer = isolate.run(probe, None, timeout_s=PROBE_S)
+    if isinstance(answer, Died):
+        raise ToolMissing(f"Asking torch for a GPU failed: {answer.message}; try `python -c 'import torch'`.")
+    return answer

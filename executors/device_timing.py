@@ -1,0 +1,122 @@
+"""Times functions on the GPU with CUDA events: cold L2, interleaved, each round in random order.
+
+Child processes only: this module is imported where torch is.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+Run = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long to sample one configuration: rounds between `least` and `most`, about `seconds` in all."""
+
+    least: int = 15
+    most: int = 100
+    seconds: float = 0.8
+
+
+class Flush:
+    """Evicts L2 before each sample by reading a buffer of four times its size.
+
+    Reading leaves clean lines; a fill would leave dirty ones, whose write-back would be charged to the kernel.
+    The read also keeps the GPU busy while the host enqueues the next launch, so no launch gap is timed.
+    """
+
+    def __init__(self) -> None:
+        cache = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size or 64 << 20
+        self._buffer = torch.zeros(cache, dtype=torch.float32, device="cuda")
+        self.repeats = 1
+
+    def __call__(self) -> None:
+        for _ in range(self.repeats):
+            self._buffer.amax()
+
+    def cover(self, host_ms: float) -> None:
+        """Make the flush last at least twice the host's time to enqueue one run."""
+        one_ms = max(_elapsed_ms(self), 1e-3)
+        self.repeats = min(64, max(1, math.ceil(2 * host_ms / one_ms)))
+
+
+def interleaved(arms: Sequence[Run], budget: Budget, flush: Flush) -> list[list[float]]:
+    """Milliseconds per arm and round; sample i of every arm belongs to round i. The first round is dropped."""
+    host_ms, round_ms = _warm_up(arms, flush)
+    flush.cover(host_ms)
+    rounds = max(budget.least, min(budget.most, int(budget.seconds * 1e3 / max(round_ms, 1e-3)))) + 1
+    order, shuffle = list(range(len(arms))), random.Random(0).shuffle
+    samples: list[list[tuple[torch.cuda.Event, torch.cuda.Event]]] = [[] for _ in arms]
+    for _ in range(rounds):
+        shuffle(order)
+        for arm in order:
+            samples[arm].append(_sample(arms[arm], flush))
+    torch.cuda.synchronize()
+    return [[start.elapsed_time(end) for start, end in pairs[1:]] for pairs in samples]
+
+
+def _sample(run: Run, flush: Flush) -> tuple[torch.cuda.Event, torch.cuda.Event]:
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    flush()
+    start.record()
+    run()
+    end.record()
+    return start, end
+
+
+def _warm_up(arms: Sequence[Run], flush: Flush) -> tuple[float, float]:
+    """Run for at least 0.1 s and until two rounds agree within 2 %, at most 0.5 s, so that clocks have settled.
+
+    Returns (host ms a run, GPU ms a round).
+    """
+    previous, started, spent = math.inf, time.perf_counter(), 0.0
+    while spent < 0.5:
+        begin = time.perf_counter()
+        pairs = [_sample(run, flush) for run in arms]
+        host_ms = (time.perf_counter() - begin) * 1e3 / len(arms)
+        torch.cuda.synchronize()
+        now = sum(start.elapsed_time(end) for start, end in pairs)
+        spent = time.perf_counter() - started
+        if spent >= 0.1 and abs(now - previous) <= 0.02 * now:
+            break
+        previous = now
+    return host_ms, now + len(arms) * _elapsed_ms(flush)
+
+
+def _elapsed_ms(run: Run) -> float:
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    torch.cuda.synchronize()
+    start.record()
+    run()
+    end.record()
+    torch.cuda.synchronize()
+    return float(start.elapsed_time(end))
+
+
+def copy_gbs(flush: Flush) -> float:
+    """The most DRAM traffic that plain streaming reaches: best median of a copy and of a three-stream addition."""
+    a, b, c = (torch.ones(1 << 28, device="cuda") for _ in range(3))  # 1 GiB each, many times any L2
+    copy, add = interleaved([lambda: c.copy_(a), lambda: torch.add(a, b, out=c)], Budget(10, 20, 0.1), flush)
+    size = a.numel() * a.element_size()
+    return max(2 * size / _median(copy), 3 * size / _median(add)) / 1e6
+
+
+def matrix_tflops(dtype: torch.dtype, flush: Flush) -> float:
+    """The rate of the library's own 8192^3 product on random data, TF32 allowed for float32."""
+    n = 8192
+    torch.backends.cuda.matmul.allow_tf32 = True
+    a, b = (torch.randn((n, n), device="cuda").to(dtype) for _ in range(2))
+    (times,) = interleaved([lambda: a @ b], Budget(10, 20, 0.1), flush)
+    return 2 * n**3 / _median(times) / 1e9
+
+
+def _median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2]

@@ -1,0 +1,108 @@
+"""A recorded run in place of the GPU: record every answer of a bench, answer from the record later.
+
+A record is JSON lines, one answer each, keyed by the sources it is about. Asking for something that was not
+recorded is an error, never a guess.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kdiag.codec import decode, encode
+
+from kdiag.errors import UsageError
+from kdiag.executors.bench import Baseline, Bench, Counters, Source, Trial
+from kdiag.isolate import Died
+from kdiag.records import Gpu
+
+Answer = Gpu | Baseline | Counters | Trial | Died
+ANSWERS: dict[str, type[Answer]] = {kind.__name__: kind for kind in (Gpu, Baseline, Counters, Trial, Died)}
+
+
+@dataclass(frozen=True)
+class RecordingBench:
+    """Passes every request to `bench` and appends the answer to `path`."""
+
+    bench: Bench
+    path: Path
+
+    def gpu(self) -> Gpu | None:
+        """The card of the bench that is recorded."""
+        gpu = self.bench.gpu()
+        self._append("gpu", gpu)
+        return gpu
+
+    def baseline(self, source: Path) -> Baseline | Died:
+        """As the recorded bench."""
+        answer = self.bench.baseline(source)
+        self._append(f"baseline {Source.of(source).hash}", answer)
+        return answer
+
+    def trial(self, parent: Path, candidate: Path) -> Trial | Died:
+        """As the recorded bench."""
+        answer = self.bench.trial(parent, candidate)
+        self._append(f"trial {Source.of(parent).hash} {Source.of(candidate).hash}", answer)
+        return answer
+
+    def counters(self, source: Path, kernel: str) -> Counters | Died:
+        """As the recorded bench."""
+        answer = self.bench.counters(source, kernel)
+        self._append(f"counters {Source.of(source).hash}", answer)
+        return answer
+
+    def _append(self, key: str, answer: Answer | None) -> None:
+        kind = type(answer).__name__
+        with self.path.open("a") as file:
+            file.write(json.dumps({"key": key, "type": kind, "answer": encode(answer)}) + "\n")
+
+
+
+
+@dataclass
+class ReplayBench:
+    """Answers from a record. A key that was recorded several times is answered in the recorded order."""
+
+    path: Path
+    _answers: dict[str, list[Answer | None]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for number, line in enumerate(self.path.read_text().splitlines(), 1):
+            try:
+                row = json.loads(line)
+                kind = ANSWERS.get(row["type"])
+                answer = decode(kind, row["answer"]) if kind is not None else None
+                self._answers.setdefault(row["key"], []).append(answer)
+            except (ValueError, KeyError, TypeError) as error:
+                raise UsageError(f"Line {number} of {self.path} is not a recorded answer: {error}.") from None
+
+    def gpu(self) -> Gpu | None:
+        """The card that was recorded."""
+        answer = self._next("gpu", "the GPU")
+        return answer if isinstance(answer, Gpu) else None
+
+    def baseline(self, source: Path) -> Baseline | Died:
+        """The recorded baseline of exactly this source."""
+        answer = self._next(f"baseline {Source.of(source).hash}", f"a baseline of {source.name}")
+        assert isinstance(answer, Baseline | Died)
+        return answer
+
+    def trial(self, parent: Path, candidate: Path) -> Trial | Died:
+        """The recorded trial of exactly this pair."""
+        key = f"trial {Source.of(parent).hash} {Source.of(candidate).hash}"
+        answer = self._next(key, f"a trial of {candidate.name}")
+        assert isinstance(answer, Trial | Died)
+        return answer
+
+    def counters(self, source: Path, kernel: str) -> Counters | Died:
+        """The recorded counters of exactly this source."""
+        answer = self._next(f"counters {Source.of(source).hash}", f"counters of {source.name}")
+        assert isinstance(answer, Counters | Died)
+        return answer
+
+    def _next(self, key: str, what: str) -> Answer | None:
+        answers = self._answers.get(key)
+        if not answers:
+            raise UsageError(f"{self.path} holds no record of {what}; record the run again on a GPU machine.")
+        return answers.pop(0) if len(answers) > 1 else answers[0]

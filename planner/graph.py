@@ -1,0 +1,146 @@
+"""The rules as a graph: symptoms indicate causes, optimizations treat them, and bear on one another.
+
+Nodes are named `kind:id` (`symptom:`, `cause:`, `bottleneck:`, `optimization:`, `variant:A/tile-load`) and carry
+`kind`. Edges carry `kind`: indicates (symptom -> cause -> bottleneck), treats (optimization or variant -> cause,
+with the `treat` record), and requires, conflicts, enables (with the `edge` record).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from kdiag.errors import KdiagError
+from kdiag.rules import load_causes, load_playbook
+from kdiag.rules.load_causes import CauseRule
+from kdiag.rules.load_playbook import Edge, EdgeKind, Optimization, Treat, matches
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    Graph = nx.DiGraph[str]
+
+
+@cache
+def bundled() -> Graph:
+    """The graph of the rules that kdiag brings along. Raises KdiagError if they contradict each other."""
+    return build(load_playbook.load(), load_causes.load_causes())
+
+
+def build(playbook: Mapping[str, Optimization], causes: Mapping[str, CauseRule]) -> Graph:
+    """The validated graph. Raises KdiagError for an edge to something unknown, a cycle of requirements, two
+    edges between the same nodes, or an optimization without a reference page.
+    """
+    import networkx as nx
+
+    graph: Graph = nx.DiGraph()
+    for cause in causes.values():
+        graph.add_node(f"cause:{cause.id}", kind="cause")
+        graph.add_node(f"bottleneck:{cause.bottleneck}", kind="bottleneck")
+        graph.add_edge(f"cause:{cause.id}", f"bottleneck:{cause.bottleneck}", kind="indicates")
+        for symptom in {
+            test.metric for pattern in cause.patterns for test in pattern.tests if test.role == "shows"
+        }:
+            graph.add_node(f"symptom:{symptom}", kind="symptom")
+            graph.add_edge(f"symptom:{symptom}", f"cause:{cause.id}", kind="indicates")
+    for optimization in playbook.values():
+        graph.add_node(f"optimization:{optimization.id}", kind="optimization", record=optimization)
+    for optimization in playbook.values():
+        _check_reference(optimization)
+        for treat in optimization.treats:
+            _connect(graph, _node(graph, optimization.id, treat.variant), f"cause:{treat.cause}", treat)
+        for edge in optimization.edges:
+            if f"optimization:{edge.optimization}" not in graph:
+                raise KdiagError(
+                    f"{optimization.id} {edge.kind} {edge.optimization}, which is not in the playbook; correct the id."
+                )
+            target = _node(graph, edge.optimization, edge.target_variant)
+            _connect(graph, _node(graph, optimization.id, edge.variant), target, edge)
+    _check_requirements(graph)
+    return graph
+
+
+def treatment(graph: Graph, optimization: str, variant: str, cause: str) -> Treat | None:
+    """What the rules say of this variant for this cause: the entry that names most of its settings."""
+    found: list[Treat] = []
+    for node, _, data in graph.in_edges(f"cause:{cause}", data=True) if f"cause:{cause}" in graph else ():
+        treat = data.get("treat")
+        if isinstance(treat, Treat) and owner(node) == optimization and matches(treat.variant, variant):
+            found.append(treat)
+    return max(found, key=lambda treat: len(treat.variant.split(",")) if treat.variant else 0, default=None)
+
+
+def treats(graph: Graph, optimization: str) -> tuple[Treat, ...]:
+    """All that the rules say an optimization does, in the order of its file."""
+    record = graph.nodes[f"optimization:{optimization}"]["record"]
+    assert isinstance(record, Optimization)
+    return record.treats
+
+
+def relations(graph: Graph, kind: EdgeKind) -> tuple[tuple[str, Edge], ...]:
+    """All edges of one kind between optimizations, each with the id of the optimization it starts from."""
+    found = [(owner(node), data["edge"]) for node, _, data in graph.edges(data=True) if data["kind"] == kind]
+    return tuple((source, edge) for source, edge in found if isinstance(edge, Edge))
+
+
+def conflict(graph: Graph, first: tuple[str, str], second: tuple[str, str]) -> str | None:
+    """Why two (optimization, variant) pairs exclude each other, in either direction; None if they do not."""
+    for source, edge in relations(graph, "conflicts"):
+        for one, other in ((first, second), (second, first)):
+            starts = source == one[0] and matches(edge.variant, one[1])
+            if starts and edge.optimization == other[0] and matches(edge.target_variant, other[1]):
+                return edge.reason
+    return None
+
+
+def untreated(graph: Graph) -> tuple[str, ...]:
+    """Causes that no optimization treats."""
+    causes = [node for node, data in graph.nodes(data=True) if data["kind"] == "cause"]
+    treated = {target for _, target, data in graph.edges(data=True) if data["kind"] == "treats"}
+    return tuple(owner(cause) for cause in causes if cause not in treated)
+
+
+def owner(node: str) -> str:
+    """The id in a node's name; for a variant the id of its optimization."""
+    return node.partition(":")[2].partition("/")[0]
+
+
+def _node(graph: Graph, optimization: str, variant: str) -> str:
+    if not variant:
+        return f"optimization:{optimization}"
+    name = f"variant:{optimization}/{variant}"
+    graph.add_node(name, kind="variant")
+    return name
+
+
+def _connect(graph: Graph, source: str, target: str, label: Treat | Edge) -> None:
+    if target not in graph:
+        raise KdiagError(f"{source} treats {target}, which no file in rules/causes defines; correct the id.")
+    if graph.has_edge(source, target):
+        raise KdiagError(f"{source} and {target} are connected twice; keep one of the two entries.")
+    if isinstance(label, Treat):
+        graph.add_edge(source, target, kind="treats", treat=label)
+    else:
+        graph.add_edge(source, target, kind=label.kind, edge=label)
+
+
+def _check_reference(optimization: Optimization) -> None:
+    if not files("kdiag.references").joinpath(optimization.reference).is_file():
+        raise KdiagError(
+            f"{optimization.id} names the page references/{optimization.reference}, which does not exist."
+        )
+
+
+def _check_requirements(graph: Graph) -> None:
+    import networkx as nx
+
+    required: Graph = nx.DiGraph(
+        [(source, edge.optimization) for source, edge in relations(graph, "requires")]
+    )
+    if not nx.is_directed_acyclic_graph(required):
+        cycle = " -> ".join(source for source, _ in nx.find_cycle(required))
+        raise KdiagError(
+            f"The optimizations {cycle} require each other in a circle; remove one of the edges."
+        )

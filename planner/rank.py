@@ -1,0 +1,234 @@
+"""Ranks what could be done to a kernel by the time it is expected to save, and keeps the explanation with the rank.
+
+Expected time saved = share of the time that the prior's speed-up saves, capped by the headroom that the roofline
+leaves, times the confidence in cause and prior, less what trying costs. Compile evidence overrules the prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kdiag.planner import graph as rules
+from kdiag.planner.compile_evidence import code, judge, parent_causes
+from kdiag.planner.gain import Expectation, after_kept, capped, expectation
+from kdiag.planner.order import sort_key, tier_order
+from kdiag.records import Cause, Compilation, Diagnosis, Evidence, ExpectedSpeedup, Proposal, Suggestion
+from kdiag.rules import load_playbook
+from kdiag.rules.load_playbook import Optimization
+from kdiag.workload import source_hash
+
+# What a compiler remark proves of the unedited kernel is surer than what a profile suggests.
+PROVEN_BY_COMPILER = 0.9
+EXPLAIN_ROUNDING = (
+    "It changes rounding: it waits for --allow-rounding or for a workload that declares a tolerance."
+)
+
+
+@dataclass(frozen=True)
+class PlanInputs:
+    """All that the planner looks at. `headroom` is the largest speed-up that the roofline leaves (1.08), `compiled`
+    holds the compilations of the proposals by `source_hash` of their source, `tried` the verdict of each
+    (optimization, variant) that a run has behind it. None and empty mean that there is no such evidence.
+    """
+
+    target: str
+    diagnosis: Diagnosis | None
+    headroom: float | None
+    proposals: tuple[Proposal, ...]
+    compiled: Mapping[str, Compilation]
+    parent: Compilation | None
+    allow_rounding: Literal["yes", "ask", "no"]
+    tried: Mapping[tuple[str, str], str]
+
+    @property
+    def kept(self) -> tuple[tuple[str, str], ...]:
+        """The (optimization, variant) pairs that a run kept."""
+        return tuple(pair for pair, verdict in self.tried.items() if verdict == "keep")
+
+
+def rank(inputs: PlanInputs) -> tuple[Suggestion, ...]:
+    """Every optimization of the playbook and every variant proposed, most time saved first, ranks from 1."""
+    playbook = load_playbook.load()
+    causes = _causes(inputs)
+    duplicates = _duplicates(inputs)
+    drafts = [
+        _suggest(inputs, playbook[p.variant.optimization], p, causes, duplicates) for p in inputs.proposals
+    ]
+    proposed = {proposal.variant.optimization for proposal in inputs.proposals}
+    drafts += [_without_executor(inputs, o, causes) for o in playbook.values() if o.id not in proposed]
+    tiers = None if any(cause.id != "unknown" for cause in causes) else tier_order(inputs.diagnosis)
+    ordered = sorted(drafts, key=lambda draft: sort_key(draft, playbook[draft.optimization].cost_s, tiers))
+    return tuple(replace(draft, rank=number) for number, draft in enumerate(ordered, start=1))
+
+
+def _causes(inputs: PlanInputs) -> tuple[Cause, ...]:
+    """The causes of the diagnosis and those the compiler proves of the parent, best first, each once.
+
+    A profile that saw the kernel run and did not name spills or a rejected load halves what the compiler says of them.
+    """
+    found = {cause.id: cause for cause in (inputs.diagnosis.causes if inputs.diagnosis else ())}
+    for cause in parent_causes(inputs.parent):
+        doubted = inputs.diagnosis is not None and cause.id != "mma-off-tensor-cores"
+        score = cause.score * (0.5 if doubted else 1.0)
+        if cause.id not in found or found[cause.id].score < score:
+            found[cause.id] = replace(cause, score=score)
+    return tuple(sorted(found.values(), key=lambda cause: -cause.score))
+
+
+def _duplicates(inputs: PlanInputs) -> Mapping[tuple[str, str], str]:
+    """Variants whose machine code is that of an earlier proposal, with that proposal's name."""
+    first: dict[tuple[str, ...], str] = {}
+    duplicates = {}
+    for proposal in inputs.proposals:
+        hashes = (
+            code(inputs.compiled.get(source_hash(proposal.source))) if proposal.source is not None else None
+        )
+        if hashes is None:
+            continue
+        name = f"{proposal.variant.optimization} {proposal.variant.name}"
+        if first.setdefault(hashes, name) != name:
+            duplicates[_pair(proposal)] = first[hashes]
+    return duplicates
+
+
+def _suggest(
+    inputs: PlanInputs,
+    optimization: Optimization,
+    proposal: Proposal,
+    causes: tuple[Cause, ...],
+    duplicates: Mapping[tuple[str, str], str],
+) -> Suggestion:
+    graph = rules.bundled()
+    expected = expectation(graph, optimization, proposal.variant.name, causes, inputs.target)
+    compiled = inputs.compiled.get(source_hash(proposal.source)) if proposal.source is not None else None
+    finding = judge(proposal, compiled, inputs.parent, expected.cause)
+    why_not = _why_not(inputs, optimization, proposal) or finding.why_not
+    if why_not is None and _pair(proposal) in duplicates:
+        why_not = f"compiles to identical machine code as {duplicates[_pair(proposal)]}"
+    pair = _pair(proposal)
+    draft = _draft(inputs, optimization, pair, _with_kept(inputs, pair, expected), causes)
+    confidence = finding.confidence if finding.confidence is not None else draft.confidence * finding.factor
+    sentences = [draft.explanation, f"Compiler: {finding.reason}." if finding.reason else ""]
+    if proposal.safety == "changes-rounding" and inputs.allow_rounding == "ask":
+        sentences.append(EXPLAIN_ROUNDING)
+    return replace(
+        draft,
+        title=proposal.title,
+        safety=proposal.safety,
+        expected_speedup=finding.speedup or draft.expected_speedup,
+        confidence=round(confidence, 3),
+        applicable=why_not is None,
+        why_not=why_not,
+        where=proposal.where,
+        evidence=(*draft.evidence, *(fact for fact in finding.evidence if fact not in draft.evidence)),
+        explanation=" ".join(filter(None, sentences)),
+        proposal=proposal,
+    )
+
+
+def _without_executor(
+    inputs: PlanInputs, optimization: Optimization, causes: tuple[Cause, ...]
+) -> Suggestion:
+    expected = expectation(rules.bundled(), optimization, "", causes, inputs.target)
+    pair = (optimization.id, "")
+    return _draft(inputs, optimization, pair, _with_kept(inputs, pair, expected), causes)
+
+
+def _draft(
+    inputs: PlanInputs,
+    optimization: Optimization,
+    pair: tuple[str, str],
+    expected: Expectation,
+    causes: tuple[Cause, ...],
+) -> Suggestion:
+    """The suggestion that the rules alone make, not applicable until an executor proposes an edit."""
+    speedup, note = _cap(inputs, optimization, expected.speedup)
+    sentences = [f"{optimization.summary} Prior: {'; '.join(expected.reasons)}.", note]
+    sentences += [f"Together with {source}: {reason}." for source, reason in _partners(inputs, pair)]
+    return Suggestion(
+        rank=0,
+        optimization=optimization.id,
+        variant=pair[1],
+        title=optimization.title,
+        cause=expected.cause,
+        tier=optimization.tier,
+        expected_speedup=speedup,
+        confidence=round(expected.confidence * _certainty(inputs, expected.cause), 3),
+        safety=optimization.safety,
+        applicable=False,
+        why_not="no executor yet",
+        where=None,
+        evidence=_evidence(causes, expected.cause),
+        explanation=" ".join(filter(None, sentences)),
+    )
+
+
+def _with_kept(inputs: PlanInputs, pair: tuple[str, str], expected: Expectation) -> Expectation:
+    """The expectation once an optimization that enables this one was kept: that pair's own measurement."""
+    known = after_kept(rules.bundled(), pair, inputs.kept, inputs.target)
+    if known is None:
+        return expected
+    gain, trust, reason = known
+    return replace(
+        expected, speedup=ExpectedSpeedup(gain.low, gain.mid, gain.high), confidence=trust, reasons=(reason,)
+    )
+
+
+def _partners(inputs: PlanInputs, pair: tuple[str, str]) -> list[tuple[str, str]]:
+    """What this optimization would open if it were kept."""
+    edges = rules.relations(rules.bundled(), "enables")
+    return [
+        (edge.optimization, edge.reason)
+        for source, edge in edges
+        if source == pair[0] and load_playbook.matches(edge.variant, pair[1]) and pair not in inputs.kept
+    ]
+
+
+def _cap(
+    inputs: PlanInputs, optimization: Optimization, speedup: ExpectedSpeedup
+) -> tuple[ExpectedSpeedup, str]:
+    if inputs.headroom is None:
+        return speedup, "Headroom unknown: not capped by a roofline."
+    if optimization.lifts_roof:
+        return speedup, "Not capped: it moves the work to a faster unit, under a higher roof."
+    if speedup.high <= inputs.headroom:
+        return speedup, f"The roofline leaves {inputs.headroom:.2f}x, more than is expected."
+    return capped(speedup, inputs.headroom), f"Capped by the {inputs.headroom:.2f}x that the roofline leaves."
+
+
+def _certainty(inputs: PlanInputs, cause: str) -> float:
+    """How sure it is that the kernel has this cause, in 0..1."""
+    if cause in {proven.id for proven in parent_causes(inputs.parent)}:
+        return PROVEN_BY_COMPILER
+    return inputs.diagnosis.confidence if inputs.diagnosis else 1.0
+
+
+def _why_not(inputs: PlanInputs, optimization: Optimization, proposal: Proposal) -> str | None:
+    least = optimization.targets.min_compute_capability
+    if proposal.why_not is not None or proposal.source is None:
+        return proposal.why_not or "the executor found nothing to edit"
+    if _capability(inputs.target) < _capability(least):
+        return f"needs compute capability {least} or newer: {optimization.targets.note}"
+    if (verdict := inputs.tried.get(_pair(proposal))) is not None:
+        return f"tried already: {verdict}"
+    for kept in inputs.kept:
+        if rules.conflict(rules.bundled(), _pair(proposal), kept):
+            return f"would undo {kept[0]} {kept[1]}, which was kept"
+    if proposal.safety == "changes-rounding" and inputs.allow_rounding == "no":
+        return "--exact forbids changes of rounding"
+    return None
+
+
+def _capability(target: str) -> int:
+    """The number in a target: 90 for `sm_90`, `sm_90a` and `9.0`."""
+    return int("".join(filter(str.isdigit, target)) or 0)
+
+
+def _evidence(causes: tuple[Cause, ...], cause: str) -> tuple[Evidence, ...]:
+    return next((found.evidence for found in causes if found.id == cause), ())
+
+
+def _pair(proposal: Proposal) -> tuple[str, str]:
+    return (proposal.variant.optimization, proposal.variant.name)

@@ -1,0 +1,159 @@
+"""The priority tree: the plan as it lives through a run, from bottleneck to cause, tier, optimization, variant.
+
+A tree is immutable. Each method returns a new one, so that the journal can hold the tree of every iteration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Literal, get_args
+
+from kdiag.planner import graph as rules
+from kdiag.records import Suggestion
+
+State = Literal["open", "not-applicable", "no-op", "kept", "reverted", "inconclusive", "crashed", "blocked"]
+TRIED = frozenset(get_args(State)) - {"open", "not-applicable", "blocked"}
+Path = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A leaf: one variant of one optimization, the suggestion it came from, its state and why it has it."""
+
+    suggestion: Suggestion
+    state: State
+    reason: str = ""
+
+    @property
+    def pair(self) -> Path:
+        """(optimization, variant), which no two leaves of a tree share."""
+        return (self.suggestion.optimization, self.suggestion.variant)
+
+
+@dataclass(frozen=True)
+class PriorityTree:
+    """The leaves in the order of their rank. `lowered` are optimizations to try later than their rank says,
+    `refuted` causes that a result spoke against.
+    """
+
+    bottleneck: str
+    leaves: tuple[Node, ...]
+    lowered: frozenset[str] = frozenset()
+    refuted: frozenset[str] = frozenset()
+
+    def next_open(self) -> Suggestion | None:
+        """The suggestion to try next: not refuted before refuted, not lowered before lowered, then by rank."""
+        candidates = [
+            leaf.suggestion for leaf in self.leaves if leaf.state == "open" and leaf.suggestion.applicable
+        ]
+        return min(candidates, key=self._priority, default=None)
+
+    def record(self, optimization: str, variant: str, state: State, reason: str) -> PriorityTree:
+        """The tree after one variant was tried. Keeping it opens what it enables and closes what would undo it."""
+        leaves = tuple(
+            replace(leaf, state=state, reason=reason) if leaf.pair == (optimization, variant) else leaf
+            for leaf in self.leaves
+        )
+        tree = replace(self, leaves=leaves)
+        return tree._settled() if state == "kept" else tree
+
+    def lower_priority(self, optimization: str) -> PriorityTree:
+        """The tree in which all variants of an optimization wait until the others were tried."""
+        return replace(self, lowered=self.lowered | {optimization})
+
+    def refute(self, cause: str) -> PriorityTree:
+        """The tree in which suggestions for a cause come last, because a result contradicted it."""
+        return replace(self, refuted=self.refuted | {cause})
+
+    def merge(self, suggestions: tuple[Suggestion, ...]) -> PriorityTree:
+        """The tree with the suggestions of a new plan; what was tried keeps its state, even if no longer suggested."""
+        tried = {leaf.pair: leaf for leaf in self.leaves if leaf.state in TRIED}
+        fresh = [tried.get((s.optimization, s.variant), _leaf(s)) for s in suggestions]
+        gone = [leaf for pair, leaf in tried.items() if pair not in {node.pair for node in fresh}]
+        return replace(self, leaves=(*fresh, *gone))._settled()
+
+    def as_dict(self) -> dict[str, object]:
+        """The nested form for the journal: cause -> tier -> optimization -> variant with state and reason."""
+        causes: dict[str, dict[str, dict[str, dict[str, object]]]] = {}
+        for leaf in self._ordered():
+            s = leaf.suggestion
+            variants = (
+                causes.setdefault(s.cause, {}).setdefault(str(s.tier), {}).setdefault(s.optimization, {})
+            )
+            variants[s.variant] = {"state": leaf.state, "reason": leaf.reason, "rank": s.rank}
+        later = {"lowered": sorted(self.lowered), "refuted": sorted(self.refuted)}
+        return {"bottleneck": self.bottleneck, "causes": causes, **later}
+
+    def render(self) -> str:
+        """The tree as indented text, one line per cause, per tier and optimization, and per variant."""
+        lines = [self.bottleneck]
+        for cause, leaves in groupby(self._ordered(), key=lambda leaf: leaf.suggestion.cause):
+            lines.append(f"  {cause}{' (refuted)' if cause in self.refuted else ''}")
+            groups = groupby(leaves, key=lambda leaf: (leaf.suggestion.tier, leaf.suggestion.optimization))
+            for (tier, optimization), variants in groups:
+                lines.append(
+                    f"    tier {tier}: {optimization}{' (later)' if optimization in self.lowered else ''}"
+                )
+                for leaf in variants:
+                    name = leaf.suggestion.variant or leaf.suggestion.title
+                    lines.append(f"      {name}: {leaf.state}{', ' + leaf.reason if leaf.reason else ''}")
+        return "\n".join(lines)
+
+    def _priority(self, suggestion: Suggestion) -> tuple[bool, bool, int]:
+        return (suggestion.cause in self.refuted, suggestion.optimization in self.lowered, suggestion.rank)
+
+    def _ordered(self) -> list[Node]:
+        """Leaves grouped by cause, then by tier and optimization, each group where its best leaf stands."""
+        best: dict[tuple[str, ...], int] = {}
+        for place, leaf in enumerate(sorted(self.leaves, key=lambda leaf: self._priority(leaf.suggestion))):
+            s = leaf.suggestion
+            best.setdefault((s.cause,), place)
+            best.setdefault((s.cause, s.optimization), place)
+        return sorted(
+            self.leaves,
+            key=lambda leaf: (
+                best[(leaf.suggestion.cause,)],
+                leaf.suggestion.tier,
+                best[(leaf.suggestion.cause, leaf.suggestion.optimization)],
+                self._priority(leaf.suggestion),
+            ),
+        )
+
+    def _settled(self) -> PriorityTree:
+        """The tree with `blocked` and conflicts worked out anew from what was kept."""
+        graph = rules.bundled()
+        kept = [leaf.pair for leaf in self.leaves if leaf.state == "kept"]
+        openers = {leaf.pair[0] for leaf in self.leaves if leaf.state == "open"}
+        return replace(self, leaves=tuple(_settle(graph, leaf, kept, openers) for leaf in self.leaves))
+
+
+def from_suggestions(suggestions: tuple[Suggestion, ...], bottleneck: str = "unknown") -> PriorityTree:
+    """The tree of a plan. An optimization that finds nothing to edit waits, `blocked`, for one it requires."""
+    return PriorityTree(bottleneck, tuple(map(_leaf, suggestions)))._settled()
+
+
+def _leaf(suggestion: Suggestion) -> Node:
+    return Node(suggestion, "open") if suggestion.applicable else _shut(suggestion)
+
+
+def _shut(suggestion: Suggestion) -> Node:
+    return Node(suggestion, "not-applicable", suggestion.why_not or "")
+
+
+def _settle(graph: rules.Graph, leaf: Node, kept: list[Path], openers: set[str]) -> Node:
+    if leaf.state in TRIED:
+        return leaf
+    for other in kept:
+        if rules.conflict(graph, leaf.pair, other):
+            return replace(
+                leaf, state="not-applicable", reason=f"would undo {' '.join(other)}, which was kept"
+            )
+    if leaf.suggestion.applicable:
+        return leaf
+    for source, edge in rules.relations(graph, "requires"):
+        if source == leaf.pair[0] and edge.optimization in {name for name, _ in kept}:
+            return replace(leaf, state="open", reason=f"{edge.optimization} was kept: plan anew for its edit")
+        if source == leaf.pair[0] and edge.optimization in openers and leaf.suggestion.proposal is not None:
+            return replace(leaf, state="blocked", reason=f"until {edge.optimization} is kept: {edge.reason}")
+    return _shut(leaf.suggestion)

@@ -1,0 +1,200 @@
+"""The playbook as data: one TOML file per optimization in `rules/playbook`, read, checked and made records.
+
+A gain is a ratio of times, old over new (1.35 is 35 % faster, 0.2 five times slower), for one cause on one
+architecture. `n` counts the measured comparisons behind it; 0 means that nobody measured and `source` says so.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Literal, cast, get_args
+
+from kdiag.errors import KdiagError
+from kdiag.records import Safety
+
+EdgeKind = Literal["requires", "conflicts", "enables"]
+Table = Mapping[str, object]
+
+KEYS = {"id", "title", "tier", "safety", "summary", "reference", "cost_s", "lifts_roof", "targets", "treats"}
+TIERS = range(1, 6)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What an optimization did to the time of a kernel with a given cause: ratios of times, old over new."""
+
+    low: float
+    mid: float
+    high: float
+    n: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Treat:
+    """An optimization's effect on one cause; `gains` by architecture ("sm_90"), "any" for all others.
+
+    `variant` restricts it to variants that contain all of its comma-separated settings; "" is every variant.
+    """
+
+    cause: str
+    variant: str
+    gains: Mapping[str, Gain]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """How one optimization bears on another. `gain` is the target's gain once the source was kept."""
+
+    kind: EdgeKind
+    variant: str
+    optimization: str
+    target_variant: str
+    reason: str
+    gains: Mapping[str, Gain] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Where an optimization can act: the lowest compute capability ("9.0"), and why."""
+
+    min_compute_capability: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Optimization:
+    """A playbook entry. `cost_s` is what trying one variant costs, in seconds of compilation and measurement.
+
+    `lifts_roof` marks an edit that moves the work to a faster unit, so that the headroom of the old roofline
+    does not bound it.
+    """
+
+    id: str
+    title: str
+    tier: int
+    safety: Safety
+    summary: str
+    reference: str
+    cost_s: float
+    lifts_roof: bool
+    targets: Targets
+    treats: tuple[Treat, ...]
+    edges: tuple[Edge, ...]
+
+
+@cache
+def load() -> Mapping[str, Optimization]:
+    """The bundled playbook by id, in the order of the ids. Raises KdiagError where a file breaks the schema."""
+    entries = [
+        entry for entry in files(__package__).joinpath("playbook").iterdir() if entry.name.endswith(".toml")
+    ]
+    playbook = [
+        parse(entry.name, entry.read_text()) for entry in sorted(entries, key=lambda entry: entry.name)
+    ]
+    return {optimization.id: optimization for optimization in playbook}
+
+
+def parse(name: str, text: str) -> Optimization:
+    """One playbook file. Raises KdiagError naming the file and the key that is wrong."""
+    try:
+        table: Table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise KdiagError(f"{name} is not valid TOML: {error}.") from None
+    unknown = set(table) - KEYS - set(get_args(EdgeKind))
+    if unknown:
+        raise KdiagError(f"{name} has the unknown key {min(unknown)}; correct or remove it.")
+    safety = _text(name, table, "safety")
+    tier = _number(name, table, "tier")
+    if safety not in get_args(Safety) or tier not in TIERS:
+        raise KdiagError(f"{name}: safety is one of {', '.join(get_args(Safety))}, tier is 1 to 5.")
+    return Optimization(
+        id=_text(name, table, "id"),
+        title=_text(name, table, "title"),
+        tier=int(tier),
+        safety=cast("Safety", safety),
+        summary=_text(name, table, "summary"),
+        reference=_text(name, table, "reference"),
+        cost_s=_number(name, table, "cost_s"),
+        lifts_roof=table.get("lifts_roof") is True,
+        targets=_targets(name, table.get("targets")),
+        treats=tuple(_treat(name, entry) for entry in _tables(name, table, "treats")),
+        edges=tuple(
+            _edge(name, kind, entry) for kind in get_args(EdgeKind) for entry in _tables(name, table, kind)
+        ),
+    )
+
+
+def matches(pattern: str, variant: str) -> bool:
+    """Whether `variant` has every comma-separated setting of `pattern`; the empty pattern matches all."""
+    return set(filter(None, pattern.split(","))) <= set(variant.split(","))
+
+
+def _targets(name: str, value: object) -> Targets:
+    if not isinstance(value, dict):
+        raise KdiagError(f"{name} needs [targets] with min_compute_capability and note.")
+    return Targets(_text(name, value, "min_compute_capability"), _text(name, value, "note"))
+
+
+def _treat(name: str, table: Table) -> Treat:
+    gains = _gains(name, table)
+    if not gains:
+        raise KdiagError(f"{name}: a [[treats]] entry needs gain.<architecture> or gain.any.")
+    return Treat(_text(name, table, "cause"), _optional(name, table, "variant"), gains)
+
+
+def _edge(name: str, kind: EdgeKind, table: Table) -> Edge:
+    source, target = _optional(name, table, "variant"), _optional(name, table, "target_variant")
+    return Edge(
+        kind,
+        source,
+        _text(name, table, "optimization"),
+        target,
+        _text(name, table, "reason"),
+        _gains(name, table),
+    )
+
+
+def _gains(name: str, table: Table) -> Mapping[str, Gain]:
+    entries = table.get("gain", {})
+    if not isinstance(entries, dict):
+        raise KdiagError(f"{name}: gain is a table by architecture.")
+    return {target: _gain(name, entry) for target, entry in entries.items()}
+
+
+def _gain(name: str, table: object) -> Gain:
+    if not isinstance(table, dict):
+        raise KdiagError(f"{name}: a gain is a table with low, mid, high, n and source.")
+    low, mid, high = (_number(name, table, key) for key in ("low", "mid", "high"))
+    if not 0 < low <= mid <= high:
+        raise KdiagError(f"{name}: a gain needs 0 < low <= mid <= high, not {low:g}, {mid:g}, {high:g}.")
+    return Gain(low, mid, high, int(_number(name, table, "n")), _text(name, table, "source"))
+
+
+def _tables(name: str, table: Table, key: str) -> list[Table]:
+    entries = table.get(key, [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise KdiagError(f"{name}: {key} is an array of tables, [[{key}]].")
+    return entries
+
+
+def _text(name: str, table: Table, key: str) -> str:
+    value = table.get(key)
+    if not isinstance(value, str) or not value:
+        raise KdiagError(f"{name} needs {key}, a string that is not empty.")
+    return value
+
+
+def _optional(name: str, table: Table, key: str) -> str:
+    return _text(name, table, key) if key in table else ""
+
+
+def _number(name: str, table: Table, key: str) -> float:
+    value = table.get(key)
+    if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
+        raise KdiagError(f"{name} needs {key}, a number that is not negative.")
+    return float(value)

@@ -1,0 +1,83 @@
+"""The `kdiag` command: finds the verb's module, runs it, and turns failures into exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import tempfile
+import traceback
+
+import click
+
+from kdiag import __version__
+from kdiag.errors import BUG, INTERRUPTED, USAGE, KdiagError
+
+VERBS = {
+    "profile": "Say what limits each kernel of an Nsight Compute report, and why.",
+    "plan": "Rank the optimizations for a kernel, with evidence and diffs.",
+    "auto": "Apply optimizations one at a time; keep what is correct and faster.",
+}
+
+
+class Verbs(click.Group):
+    """Imports `kdiag.commands.<verb>` only when that verb is used, so that help and profile start at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs in the order in which they are used."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb's click command, or None for an unknown verb."""
+        if cmd_name not in VERBS:
+            return None
+        module = importlib.import_module(f"kdiag.commands.{cmd_name}")
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without importing their modules."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="kdiag %(version)s")
+def cli() -> None:
+    """Say what limits a cuTile kernel and why, rank what helps, and apply it with proof.
+
+    Exit codes: 0 ok, 1 failure, 2 usage, 3 stopped to ask you, 70 bug, 130 interrupted.
+    """
+
+
+def main() -> None:
+    """Run the command line; every failure leaves through here with one sentence and its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        result = cli.main(arguments, prog_name="kdiag", standalone_mode=False)
+    except KdiagError as error:
+        click.echo(f"kdiag: {error}", err=True)
+        return error.exit_code
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        click.echo("kdiag: interrupted", err=True)
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except Exception as error:  # noqa: BLE001 - the one place: a bug becomes a log file and exit code 70
+        return _report_bug(error)
+    return result if isinstance(result, int) else 0
+
+
+def _report_bug(error: Exception) -> int:
+    with tempfile.NamedTemporaryFile("w", prefix="kdiag-bug-", suffix=".log", delete=False) as log:
+        log.write(f"kdiag {__version__}, Python {sys.version}\narguments: {sys.argv[1:]}\n\n")
+        traceback.print_exception(error, file=log)
+    click.echo(
+        f"kdiag: this is a bug in kdiag ({type(error).__name__}); please report it with {log.name}", err=True
+    )
+    return BUG

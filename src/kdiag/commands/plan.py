@@ -1,0 +1,82 @@
+"""`kdiag plan`: which optimization to apply first, why, and as which diff."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import click
+
+from kdiag import workload as workloads
+from kdiag.errors import UsageError, WorkloadError
+from kdiag.loop.candidates import PlanRequest, plan
+from kdiag.loop.compiler import Compiler
+from kdiag.loop.findings import choose_kernel, gather
+from kdiag.reporters import json_plan, terminal_plan
+from kdiag.workload import CommandWorkload, Workload
+
+
+@click.command("plan")
+@click.argument("kernel_file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--kernel", help="The @ct.kernel function, if the file has several.")
+@click.option("--report", type=click.Path(path_type=Path, exists=True), help="An Nsight Compute report (.ncu-rep).")
+@click.option("--workload", type=click.Path(path_type=Path), help="Workload file; found beside the kernel otherwise.")
+@click.option("--target", default="sm_90", show_default=True, help="Architecture to compile for.")
+@click.option("--allow-rounding", is_flag=True, help="Edits that change rounding may be applied.")
+@click.option("--exact", is_flag=True, help="Edits that change rounding are out of the question.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("-v", "--verbose", is_flag=True, help="Every variant, not the best of each optimization.")
+def command(  # noqa: PLR0913 - one parameter an option
+    kernel_file: Path,
+    kernel: str | None,
+    report: Path | None,
+    workload: Path | None,
+    target: str,
+    allow_rounding: bool,
+    exact: bool,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Rank the optimizations for a kernel: expected gain, evidence, safety, diff.
+
+    Without a report the plan rests on what the tile compiler and the source say; without a workload on the source.
+    """
+    if exact and allow_rounding:
+        raise UsageError("--exact and --allow-rounding contradict each other; give one of them.")
+    source = _read(kernel_file)
+    name = choose_kernel(source, str(kernel_file), kernel)
+    described = _workload(kernel_file, workload)
+    declares = isinstance(described, CommandWorkload) or (described is not None and described.declares_tolerance)
+    with tempfile.TemporaryDirectory(prefix="kdiag-plan-") as folder:
+        compiler = Compiler(described, kernel_file.name, target, Path(folder))
+        findings = gather(source, name, compiler, report)
+        rounding = "no" if exact else "yes" if allow_rounding or declares else "ask"
+        suggestions = plan(PlanRequest(source, name, findings, rounding), compiler)
+    if as_json:
+        click.echo(json.dumps(json_plan.to_json(suggestions, name, target), indent=2))
+        return
+    for note in findings.notes:
+        click.echo(f"note: {note}", err=True)
+    terminal_plan.render(suggestions, name, target, findings.diagnosis, verbose=verbose)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not a text file; name the .py file that defines the kernel.") from None
+
+
+def _workload(kernel_file: Path, named: Path | None) -> Workload | CommandWorkload | None:
+    """The named workload, else a kdiag.toml or workload.py beside the kernel that is about this very file."""
+    if named is not None:
+        found = workloads.read(named)
+        if found.kernel_file.resolve() != kernel_file.resolve():
+            raise WorkloadError(f"{named} is about {found.kernel_file}, not {kernel_file}; name its own workload.")
+        return found
+    for name in ("kdiag.toml", "workload.py"):
+        path = kernel_file.parent / name
+        if path.is_file() and (found := workloads.read(path)).kernel_file.resolve() == kernel_file.resolve():
+            return found
+    return None

@@ -1,0 +1,43 @@
+"""The failures kdiag foresees: one clear sentence, what to do about it, and an exit code."""
+
+from __future__ import annotations
+
+FAILURE = 1
+USAGE = 2
+ASKS_USER = 3
+BUG = 70
+INTERRUPTED = 130
+
+
+class KdiagError(Exception):
+    """A foreseen failure. `str(error)` is what the user reads; `exit_code` is the process's."""
+
+    exit_code = FAILURE
+
+
+class UsageError(KdiagError):
+    """The command line or a file the user wrote for kdiag does not say what is needed."""
+
+    exit_code = USAGE
+
+
+class AsksUser(KdiagError):
+    """kdiag stopped because a person has to decide; the message holds the evidence."""
+
+    exit_code = ASKS_USER
+
+
+class ReportError(KdiagError):
+    """A profiler report cannot be read, or holds nothing that was profiled."""
+
+
+class WorkloadError(KdiagError):
+    """A workload file breaks the protocol of `docs/workload.md`."""
+
+
+class RepositoryError(KdiagError):
+    """The git repository is not in a state in which a run is safe."""
+
+
+class ToolMissing(KdiagError):
+    """A program or package that this step needs is not installed; the message says how to get it."""

@@ -1,0 +1,125 @@
+"""Runs a job in a fresh child process with a time limit, forked from a server that has torch loaded already.
+
+A kernel candidate can hang the compiler, die of a signal or leave a broken CUDA context. None of that may reach
+the run, so every compilation and every measurement is a child of its own. Python's fork server makes that cheap:
+`import torch` takes seconds and is paid once; a child then starts in a few milliseconds. The server never touches
+CUDA, so the fork is safe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Generic, Literal, TypeVar
+
+from kdiag.errors import KdiagError
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
+
+PRELOAD = ("numpy", "torch", "cuda.tile", "libcst", "kdiag.workload")
+
+
+@dataclass(frozen=True)
+class Died:
+    """A child that did not answer. `message` is one line; `output` what it printed, at most 8 kB."""
+
+    kind: Literal["error", "crash", "timeout"]
+    message: str
+    output: str = ""
+
+
+@cache
+def _context() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([name for name in PRELOAD if find_spec(name.partition(".")[0])])
+    return context
+
+
+def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float) -> Answer | Died:
+    """Return `job(request)` as computed in a child, or how the child died.
+
+    `job` is a module-level function; request and answer are picklable. The child leads a process group of its
+    own, and the whole group is killed at the time limit, so a compiler it started dies with it.
+    """
+    context = _context()
+    receiver, sender = context.Pipe(duplex=False)
+    with tempfile.NamedTemporaryFile(prefix="kdiag-", suffix=".log") as log:
+        child = context.Process(target=_serve, args=(job, request, sender, log.name), daemon=False)
+        child.start()
+        sender.close()
+        try:
+            answer: _Answered[Answer] | Died | None = _receive(receiver, timeout_s)
+        finally:
+            _end(child)
+            receiver.close()
+        output = Path(log.name).read_text(errors="replace")[-8192:]
+    if isinstance(answer, _Answered):
+        return answer.value
+    if isinstance(answer, Died):
+        return Died(answer.kind, answer.message, output)
+    code = child.exitcode or 0
+    reason = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    return Died("crash", f"{_first_error_line(output) or job.__qualname__} ({reason})", output)
+
+
+@dataclass(frozen=True)
+class _Answered(Generic[Answer]):
+    value: Answer
+
+
+def _receive(receiver: Connection, timeout_s: float) -> _Answered[Answer] | Died | None:
+    if not receiver.poll(timeout_s):
+        return Died("timeout", f"no answer within {timeout_s:g} s")
+    try:
+        answer: _Answered[Answer] | Died = receiver.recv()
+    except EOFError:
+        return None
+    return answer
+
+
+def _end(child: multiprocessing.process.BaseProcess) -> None:
+    child.join(0.2)
+    if child.pid is not None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+    child.join()
+
+
+def _serve(job: Callable[[Request], Answer], request: Request, sender: Connection, log: str) -> None:
+    os.setpgid(0, 0)
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    sys.dont_write_bytecode = True
+    try:
+        sender.send(_Answered(job(request)))
+    except BaseException as error:  # noqa: BLE001 - the one place where a child's failure becomes a record
+        traceback.print_exc()
+        kind = "" if isinstance(error, KdiagError) else f"{type(error).__name__}: "
+        sender.send(Died("error", kind + _first_line(str(error))))
+    finally:
+        sender.close()
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def _first_error_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "")

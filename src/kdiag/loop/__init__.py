@@ -1,0 +1,1 @@
+"""The order of the stages: findings, candidates, gates, verdict, journal. Nothing else knows it."""

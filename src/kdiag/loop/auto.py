@@ -1,0 +1,224 @@
+"""`kdiag auto`: baseline, plan, one edit per iteration through the gates, keep or revert, until it is time to stop."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from kdiag.errors import AsksUser, KdiagError
+from kdiag.executors import gates, repo
+from kdiag.executors.bench import Baseline, Counters, Trial
+from kdiag.executors.decide import Progress, asks_user, speedup_so_far, stop_reason
+from kdiag.isolate import Died
+from kdiag.journal import CandidateReady, IterationDone, Journal, Stop, Tree
+from kdiag.loop import headroom
+from kdiag.loop.attempt import Arena, Parent, attempt
+from kdiag.loop.candidates import PlanRequest, Rounding, plan
+from kdiag.loop.findings import gather
+from kdiag.planner.tree import PriorityTree, State, from_suggestions
+from kdiag.records import ConfigurationTiming, Evidence, Iteration, Suggestion
+from kdiag.reporters.markdown import perf_results, write_atomically
+from kdiag.reporters.terminal_auto import Terminal
+
+STATES: dict[str, State] = {
+    "keep": "kept",
+    "revert": "reverted",
+    "crash": "crashed",
+    "no-op": "no-op",
+    "inconclusive": "inconclusive",
+    "ready": "kept",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user decided. `report` replaces a profile taken by the run; `rounding` as in `kdiag plan`."""
+
+    rounding: Rounding
+    report: Path | None = None
+
+
+@dataclass
+class Run:
+    """A run in progress. The worktree holds the best verified source whenever no candidate is being tried."""
+
+    arena: Arena
+    journal: Journal
+    terminal: Terminal
+    options: Options
+    original: str
+    iterations: list[Iteration] = field(default_factory=list)
+    baseline: Baseline | None = None
+    now_ms: dict[str, float] = field(default_factory=dict)
+    tree: PriorityTree | None = None
+    final: tuple[ConfigurationTiming, ...] = ()
+    earlier: set[tuple[str, ...]] = field(default_factory=set)
+    started: float = field(default_factory=time.monotonic)
+
+    def execute(self) -> str:
+        """Run to the end and return the reason for it. The branch holds the best verified version at any moment."""
+        if self.arena.bench is not None:
+            self._take_baseline()
+        parent = self._replan(repo.current_source(self.arena.worktree))
+        while (reason := self._stop()) is None:
+            suggestion = self._next()
+            assert suggestion is not None
+            assert suggestion.proposal is not None
+            row = attempt(self._next_number(), suggestion.proposal, parent, self.arena)
+            parent = self._settle(row, suggestion, parent)
+        self._measure_final(parent.source)
+        self.journal.append(Stop(reason, datetime.now().astimezone().isoformat()))
+        return reason
+
+    def interrupt(self) -> None:
+        """Leave the best verified version and a truthful journal when the user stops the run."""
+        repo.revert(self.arena.worktree)
+        self.journal.append(Stop("interrupted by the user", datetime.now().astimezone().isoformat()))
+
+    def _take_baseline(self) -> None:
+        """Measure the unedited kernel, as row 0 of a new run. Raises KdiagError if it fails or is wrong."""
+        assert self.arena.bench is not None
+        answer = self.arena.bench.baseline(self.arena.compiler.path(self.original))
+        if isinstance(answer, Died):
+            raise KdiagError(f"The unedited kernel does not run: {answer.message}; repair it before tuning it.")
+        if not answer.passed:
+            wrong = next(check for check in answer.checks if not check.passed)
+            raise KdiagError(
+                f"The unedited kernel is wrong in {wrong.configuration} ({wrong.reason}); correct the kernel, the "
+                "reference or the tolerance first."
+            )
+        self.baseline, self.now_ms = answer, headroom.times(answer)
+        so_far = speedup_so_far(self.iterations)
+        self.now_ms = {name: ms / so_far.get(name, 1.0) for name, ms in self.now_ms.items()}
+        if not any(row.n == 0 for row in self.iterations):
+            latency = sum(row.ms for row in answer.configurations) / len(answer.configurations)
+            self._record(
+                Iteration(0, "baseline", "", "baseline", "PASS", latency, None, "keep", "", checks=answer.checks)
+            )
+
+    def _replan(self, source: str) -> Parent:
+        """Observe the source, diagnose it and merge the new plan into the tree."""
+        arena = self.arena
+        observed: dict[str, Evidence] = {}
+        if self.baseline is not None:
+            observed |= headroom.observations(self.baseline, self.now_ms)
+        if arena.bench is not None and self.options.report is None:
+            counters = arena.bench.counters(arena.compiler.path(source), arena.kernel)
+            if isinstance(counters, Counters):
+                observed |= counters.observations
+            else:
+                self.terminal.on_note(f"no profiler counters: {counters.message}")
+        report = self.options.report if source == self.original else None
+        findings = gather(source, arena.kernel, arena.compiler, report, observed)
+        tried = {(row.optimization, row.variant): row.verdict for row in self.iterations if row.n > 0}
+        request = PlanRequest(source, arena.kernel, findings, self.options.rounding, self._headroom(), tried)
+        suggestions = plan(request, arena.compiler)
+        diagnosis = findings.diagnosis
+        causes = ", ".join(f"{cause.id} {cause.score:.0%}" for cause in diagnosis.causes[:3])
+        self.terminal.on_note(f"bottleneck {diagnosis.bottleneck} ({causes or 'no cause shown'})")
+        if question := asks_user(arena.policy, diagnosis.bottleneck):
+            self.journal.append(Stop(question, datetime.now().astimezone().isoformat()))
+            raise AsksUser(question)
+        if self.tree is None:
+            self.tree = from_suggestions(suggestions, diagnosis.bottleneck)
+        else:
+            self.tree = replace(self.tree.merge(suggestions), bottleneck=diagnosis.bottleneck)
+        self.journal.append(Tree(self.tree.as_dict()))
+        self.earlier.add(gates.machine_code(findings.compilation))
+        return Parent(source, findings.compilation, speedup_so_far(self.iterations), frozenset(self.earlier))
+
+    def _next(self) -> Suggestion | None:
+        """The next suggestion that may be tried and is expected to help by at least the policy's smallest gain."""
+        assert self.tree is not None
+        suggestion = self.tree.next_open()
+        if suggestion is None or suggestion.expected_speedup.high < 1 + self.arena.policy.low_priority_pct / 100:
+            return None
+        return suggestion
+
+    def _stop(self) -> str | None:
+        left = self._headroom()
+        progress = Progress(
+            open_candidates=1 if self._next() is not None else 0,
+            elapsed_s=time.monotonic() - self.started,
+            headroom_pct=None if left is None else (left - 1) * 100,
+        )
+        return stop_reason(self.arena.policy, self.iterations, progress)
+
+    def _headroom(self) -> float | None:
+        return None if self.baseline is None else headroom.headroom(self.baseline, self.now_ms)
+
+    def _settle(self, row: Iteration, suggestion: Suggestion, parent: Parent) -> Parent:
+        """Commit or revert, record the row, and plan anew if the source has changed."""
+        assert self.tree is not None
+        assert suggestion.proposal is not None
+        assert suggestion.proposal.source is not None
+        worktree = self.arena.worktree
+        if row.verdict == "keep":
+            row = replace(row, commit=repo.commit(worktree, _message(row, suggestion)))
+        elif row.verdict == "ready":
+            self._save_patch(row)
+        repo.revert(worktree)
+        self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
+        self._record(row)
+        self.earlier.add(gates.machine_code(self.arena.compiler.compile_one(suggestion.proposal.source)))
+        if row.verdict != "keep":
+            self.journal.append(Tree(self.tree.as_dict()))
+            return replace(parent, earlier=frozenset(self.earlier))
+        self.now_ms = headroom.after(row.timings, self.now_ms)
+        if self._headroom_is_used_up():
+            return replace(parent, source=suggestion.proposal.source)
+        return self._replan(suggestion.proposal.source)
+
+    def _headroom_is_used_up(self) -> bool:
+        left, least = self._headroom(), self.arena.policy.min_headroom_pct
+        return left is not None and least is not None and (left - 1) * 100 < least
+
+    def _measure_final(self, best: str) -> None:
+        """The original against the best, interleaved in one process: the figure the summary gives."""
+        arena = self.arena
+        if arena.bench is None or best == self.original:
+            return
+        answer = arena.bench.trial(arena.compiler.path(self.original), arena.compiler.path(best))
+        if isinstance(answer, Trial) and answer.passed:
+            self.final = answer.timings
+        else:
+            self.terminal.on_note("the last comparison of the original with the best version did not succeed")
+
+    def _record(self, row: Iteration) -> None:
+        self.journal.append(IterationDone(row))
+        self.iterations.append(row)
+        self.terminal.on_iteration(row)
+        write_atomically(self.results_file, perf_results(self.iterations))
+
+    @property
+    def results_file(self) -> Path:
+        """`sandbox/perf_results.md` in the worktree, never part of a commit."""
+        return repo.sandbox(self.arena.worktree) / "perf_results.md"
+
+    @property
+    def patches(self) -> Path:
+        """The folder of candidates that wait for a GPU."""
+        return self.journal.path.parent / "patches"
+
+    def _save_patch(self, row: Iteration) -> None:
+        self.patches.mkdir(exist_ok=True)
+        path = self.patches / f"{row.n:02d}-{row.optimization}-{row.variant.replace(',', '-')}.patch"
+        write_atomically(path, repo.patch(self.arena.worktree))
+        self.journal.append(CandidateReady(row.optimization, row.variant, str(path), row.source_hash))
+
+    def _next_number(self) -> int:
+        return max((row.n for row in self.iterations), default=0) + 1
+
+
+def _message(row: Iteration, suggestion: Suggestion) -> str:
+    """The commit message of a kept edit: what, how much, and the evidence."""
+    lines = [f"{row.optimization} {row.variant}: {row.title}", "", f"Cause: {suggestion.cause}. {row.reason}.", ""]
+    lines += [
+        f"{timing.configuration}: {timing.parent_ms:.6f} ms -> {timing.candidate_ms:.6f} ms, "
+        f"{timing.speedup:.3f}x [{timing.low:.3f}, {timing.high:.3f}], A/A floor {timing.noise_floor:.2%}"
+        for timing in row.timings
+    ]
+    lines += [f"{gate.gate}: {gate.outcome} {gate.reason}".rstrip() for gate in row.gates]
+    return "\n".join(lines)

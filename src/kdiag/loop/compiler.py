@@ -1,0 +1,58 @@
+"""Candidate sources on disk, each compiled once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kdiag.diagnose.compile import compile_workload
+from kdiag.records import Compilation, CompileFailure
+from kdiag.workload import CommandWorkload, Workload, source_hash
+
+TIMEOUT_S = 30.0  # a kernel compiles in 0.2 to 1 s; tiles that take longer spill (512x512: 31 s, 33 KB frame)
+
+
+@dataclass
+class Compiler:
+    """Compiles variants of one kernel file for one target and remembers what each said.
+
+    `folder` receives a file for every source, `<hash>/<kernel file name>`, which is also what a bench imports.
+    """
+
+    workload: Workload | CommandWorkload | None
+    file_name: str
+    target: str
+    folder: Path
+    known: dict[str, Compilation] = field(default_factory=dict)
+
+    def path(self, source: str) -> Path:
+        """The file that holds exactly this source."""
+        path = self.folder / source_hash(source)[:16] / self.file_name
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(source.encode())
+        return path
+
+    def compile(self, sources: Sequence[str]) -> dict[str, Compilation]:
+        """What the compiler says of each source, keyed by source hash; in parallel, each source once."""
+        new = {source_hash(source): source for source in sources if source_hash(source) not in self.known}
+        if new and isinstance(self.workload, Workload):
+            paths = [self.path(source) for source in new.values()]
+            answers = compile_workload(self.workload, paths, self.target, timeout_s=TIMEOUT_S)
+            self.known.update(zip(new, answers, strict=True))
+        elif new:
+            nothing = CompileFailure("unavailable", "there is no Python workload to capture launches from")
+            self.known.update(dict.fromkeys(new, nothing))
+        return {source_hash(source): self.known[source_hash(source)] for source in sources}
+
+    def compile_one(self, source: str) -> Compilation:
+        """What the compiler says of one source."""
+        return self.compile([source])[source_hash(source)]
+
+
+def of_kernel(compilation: Compilation, kernel: str) -> Compilation:
+    """Only the launches of one kernel; a failure stays what it is."""
+    if isinstance(compilation, CompileFailure):
+        return compilation
+    return tuple(evidence for evidence in compilation if evidence.kernel == kernel)

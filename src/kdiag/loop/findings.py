@@ -1,0 +1,62 @@
+"""Everything known about the kernel before an edit: compiler, source, timing and profiler evidence, and the cause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kdiag.diagnose.classify import classify
+from kdiag.diagnose.observe import from_compilation, from_source
+from kdiag.diagnose.report import read_launches
+from kdiag.diagnose.source import read_source
+from kdiag.errors import UsageError
+from kdiag.loop.compiler import Compiler, of_kernel
+from kdiag.records import Compilation, CompileFailure, Diagnosis, Evidence, Observations
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The observations of one source, the diagnosis they lead to, and what could not be had and why."""
+
+    observations: Observations
+    diagnosis: Diagnosis
+    compilation: Compilation
+    notes: tuple[str, ...]
+
+
+def gather(
+    source: str, kernel: str, compiler: Compiler, report: Path | None = None, timing: Observations | None = None
+) -> Findings:
+    """Observe `source` in every way that is available here and classify what is seen.
+
+    Raises ReportError if the report cannot be read or holds no launch of `kernel`, UsageError if the source has no
+    such kernel.
+    """
+    facts = read_source(source, compiler.file_name)
+    observations: dict[str, Evidence] = {**from_source(facts, kernel), **(timing or {})}
+    notes = []
+    compilation = of_kernel(compiler.compile_one(source), kernel)
+    if isinstance(compilation, CompileFailure):
+        notes.append(f"no compiler evidence: {compilation.message}")
+    else:
+        observations |= from_compilation(compilation)
+    if report is not None:
+        launches = read_launches(report, f"^{kernel}$")
+        longest = max(launches, key=lambda launch: launch.duration_us or 0.0)
+        observations |= longest.observations
+    else:
+        notes.append("no profiler report: counters are unavailable")
+    return Findings(observations, classify(observations), compilation, tuple(notes))
+
+
+def choose_kernel(source: str, file: str, wanted: str | None) -> str:
+    """The kernel to work on: the wanted one, or the only one. Raises UsageError naming those there are."""
+    names = [kernel.name for kernel in read_source(source, file).kernels]
+    if not names:
+        raise UsageError(f"{file} has no function decorated with @ct.kernel; name the file that defines the kernel.")
+    if wanted is None and len(names) == 1:
+        return names[0]
+    if wanted in names and wanted is not None:
+        return wanted
+    missing = f"no kernel {wanted!r}" if wanted else f"{len(names)} kernels"
+    raise UsageError(f"{file} has {missing}; choose one with --kernel: {', '.join(names)}.")

@@ -1,0 +1,184 @@
+"""Sets a run up or takes it up again: workload, worktree, journal, bench."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from kdiag import __version__, run_state
+from kdiag import workload as workloads
+from kdiag.diagnose.report import read_launches
+from kdiag.errors import UsageError
+from kdiag.executors import repo
+from kdiag.executors.bench import Bench
+from kdiag.executors.command_bench import CommandBench
+from kdiag.executors.device_bench import DeviceBench, probe_gpu
+from kdiag.executors.replay import RecordingBench, ReplayBench
+from kdiag.executors.repo import Worktree
+from kdiag.journal import Journal, Resumed, Start
+from kdiag.loop.attempt import Arena
+from kdiag.loop.auto import Options, Run
+from kdiag.loop.candidates import Rounding
+from kdiag.loop.compiler import Compiler
+from kdiag.loop.findings import choose_kernel
+from kdiag.records import Gpu, Observations
+from kdiag.reporters.run_summary import RunHeader
+from kdiag.reporters.terminal_auto import Terminal
+from kdiag.rules.load_metrics import load_metrics
+from kdiag.rules.load_policies import Policy
+from kdiag.workload import CommandWorkload, Workload
+
+DEFAULT_TARGET = "sm_90"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for. `resume` is the directory of an earlier run."""
+
+    workload: Path
+    kernel: str | None
+    target: str | None
+    policy: Policy
+    exact: bool
+    allow_rounding: bool
+    report: Path | None = None
+    run_dir: Path | None = None
+    resume: Path | None = None
+    record: Path | None = None
+    replay: Path | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that only waits for the user's yes."""
+
+    request: Request
+    workload: Workload | CommandWorkload
+    kernel: str
+    gpu: Gpu | None
+    target: str
+    rounding: Rounding
+
+
+def prepare(request: Request) -> Plan:
+    """Read and check everything before anything is created. Raises KdiagError with what to correct."""
+    described = workloads.read(request.workload)
+    source = described.kernel_file.read_bytes().decode()
+    kernel = choose_kernel(source, str(described.kernel_file), request.kernel)
+    if request.replay is not None:
+        gpu = ReplayBench(request.replay).gpu()
+    else:
+        gpu = probe_gpu()
+    return Plan(request, described, kernel, gpu, _target(request, gpu), _rounding(request, described))
+
+
+def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
+    """Create worktree, branch and journal, or reopen those of an earlier run."""
+    if plan.request.resume is not None:
+        return _resume(plan, plan.request.resume, terminal)
+    now = datetime.now().astimezone()
+    run_dir = plan.request.run_dir or _state_dir() / f"{plan.kernel}-{now:%Y%m%d-%H%M%S}"
+    worktree = repo.open_worktree(plan.workload.kernel_file, plan.kernel, run_dir, f"{now:%Y-%m-%d}")
+    start = Start(
+        kernel=plan.kernel,
+        workload=str(plan.workload.path.resolve()),
+        repository=str(worktree.repository),
+        worktree=str(worktree.path),
+        branch=worktree.branch,
+        base_commit=worktree.base_commit,
+        target=worktree.target.as_posix(),
+        gpu=plan.gpu.name if plan.gpu else None,
+        policy=plan.request.policy.name,
+        version=__version__,
+        time=now.isoformat(),
+        options={"rounding": plan.rounding, "target": plan.target},
+    )
+    journal = Journal.create(run_dir / "journal.jsonl", start)
+    if worktree.uncommitted:
+        names = ", ".join(worktree.uncommitted[:5])
+        terminal.on_note(f"the worktree starts from the last commit and lacks your uncommitted changes ({names})")
+    return _run(plan, worktree, journal, terminal)
+
+
+def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHeader]:
+    journal, events = Journal.resume(run_dir / "journal.jsonl")
+    state = run_state.state(events)
+    start = state.start
+    if start.kernel != plan.kernel or Path(start.workload) != plan.workload.path.resolve():
+        journal.close()
+        raise UsageError(f"{run_dir} is a run of {start.kernel} with {start.workload}; resume it with that workload.")
+    worktree = Worktree(
+        Path(start.worktree), start.branch, start.base_commit, Path(start.target), Path(start.repository)
+    )
+    repo.reopen(worktree, state.best_commit)
+    journal.append(
+        Resumed(plan.gpu.name if plan.gpu else None, __version__, datetime.now().astimezone().isoformat())
+    )
+    run, header = _run(plan, worktree, journal, terminal)
+    run.iterations += [row for row in state.iterations if row.verdict != "ready"]
+    terminal.on_start(header, tuple(run.iterations))
+    return run, header
+
+
+def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -> tuple[Run, RunHeader]:
+    request, described = plan.request, plan.workload
+    compiler = Compiler(described, described.kernel_file.name, plan.target, journal.path.parent / "candidates")
+    original = repo.source_at(worktree, worktree.base_commit)
+    protected = [described.path.resolve()]
+    if isinstance(described, CommandWorkload):
+        protected.append(worktree.repository / "tests")
+    arena = Arena(
+        worktree=worktree,
+        compiler=compiler,
+        kernel=plan.kernel,
+        bench=_bench(plan, worktree),
+        policy=request.policy,
+        protected=repo.hash_files(protected),
+    )
+    run = Run(arena, journal, terminal, Options(plan.rounding, request.report), original)
+    gpu = plan.gpu.name if plan.gpu else None
+    header = RunHeader(
+        plan.kernel, gpu, request.policy.name, worktree.branch, str(worktree.path), str(worktree.repository)
+    )
+    return run, header
+
+
+def _bench(plan: Plan, worktree: Worktree) -> Bench | None:
+    request, described = plan.request, plan.workload
+    if request.replay is not None:
+        return ReplayBench(request.replay)
+    if plan.gpu is None:
+        return None
+    bench: Bench
+    if isinstance(described, CommandWorkload):
+        bench = CommandBench(described, worktree.path, worktree.file, plan.gpu)
+    else:
+        metrics = tuple(metric.names[0] for metric in load_metrics().values())
+        bench = DeviceBench(described, plan.gpu, metrics, _observations)
+    return RecordingBench(bench, request.record) if request.record is not None else bench
+
+
+def _observations(report: Path, kernel: str) -> Observations:
+    return read_launches(report, f"^{kernel}$")[0].observations
+
+
+def _target(request: Request, gpu: Gpu | None) -> str:
+    found = f"sm_{gpu.compute_capability.replace('.', '')}" if gpu and gpu.compute_capability else None
+    if request.target and found and request.target != found:
+        raise UsageError(f"--target {request.target} is not this machine's GPU ({found}); leave --target out.")
+    return request.target or found or DEFAULT_TARGET
+
+
+def _rounding(request: Request, described: Workload | CommandWorkload) -> Rounding:
+    if request.exact and request.allow_rounding:
+        raise UsageError("--exact and --allow-rounding contradict each other; give one of them.")
+    declares = isinstance(described, CommandWorkload) or described.declares_tolerance
+    return "no" if request.exact else "yes" if request.allow_rounding or declares else "ask"
+
+
+def _state_dir() -> Path:
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base) / "kdiag" / "runs"

@@ -1,0 +1,69 @@
+"""What a run of `kdiag auto` hands to its reporters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kdiag.records import ConfigurationTiming, Iteration
+
+
+@dataclass(frozen=True)
+class RunHeader:
+    """What is known before the first iteration. Paths are absolute; `gpu` is None where there is none."""
+
+    kernel: str
+    gpu: str | None
+    policy: str
+    branch: str
+    worktree: str
+    repository: str
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A run at its end. `files` are absolute paths by what they hold; `hint` is what to do next, if anything.
+
+    `final` is the original against the best version, interleaved, measured after the last iteration.
+    """
+
+    header: RunHeader
+    iterations: tuple[Iteration, ...]
+    stop_reason: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    hint: str = ""
+    final: tuple[ConfigurationTiming, ...] = ()
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a run has achieved so far: times in ms, `speedup` over the baseline; None is not measured."""
+
+    baseline_ms: float | None
+    best_ms: float | None
+    speedup: float | None
+
+
+def achieved(summary: RunSummary) -> Totals:
+    """What the run achieved: by the final comparison where there is one, else by its kept iterations."""
+    final = summary.final
+    if not final:
+        return totals(summary.iterations)
+    ratio = math.exp(math.fsum(math.log(timing.speedup) for timing in final) / len(final))
+    baseline_ms = math.fsum(timing.parent_ms for timing in final) / len(final)
+    return Totals(baseline_ms, math.fsum(timing.candidate_ms for timing in final) / len(final), ratio)
+
+
+def totals(iterations: tuple[Iteration, ...]) -> Totals:
+    """Add up the kept iterations.
+
+    The speed-up is the product of the paired ratios, each measured within the same seconds: the baseline's time
+    over the last one would hold all that the card's clock did in between. It is 1 when nothing was kept.
+    """
+    kept = [row for row in iterations if row.verdict == "keep" and row.latency_ms is not None]
+    if not kept or kept[0].n != 0:
+        return Totals(None, None, None)
+    ratios = [row.speedup for row in kept[1:] if row.speedup is not None]
+    speedup = math.prod(ratios) if len(ratios) == len(kept) - 1 else None
+    return Totals(kept[0].latency_ms, kept[-1].latency_ms, speedup)

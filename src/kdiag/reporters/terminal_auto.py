@@ -1,0 +1,149 @@
+"""`kdiag auto` in the terminal: two lines an iteration while it runs (stderr), a table at the end (stdout)."""
+
+from __future__ import annotations
+
+import shlex
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kdiag.records import Iteration
+from kdiag.reporters.run_summary import RunHeader, RunSummary, Totals, achieved, totals
+
+_STYLES = {
+    "keep": "bold green",
+    "revert": "yellow",
+    "crash": "bold red",
+    "no-op": "dim",
+    "inconclusive": "yellow",
+    "ready": "cyan",
+}
+
+
+class Terminal:
+    """Reports a run as it goes. Lines are never wrapped or redrawn, so that a log file reads like the screen."""
+
+    def __init__(self, progress: Console | None = None, results: Console | None = None) -> None:
+        """`progress` is where the run is told (default: stderr), `results` where the summary goes (stdout)."""
+        self._progress = progress or Console(stderr=True)
+        self._results = results or Console()
+        self._iterations: tuple[Iteration, ...] = ()
+
+    def on_start(self, header: RunHeader, earlier: tuple[Iteration, ...] = ()) -> None:
+        """Say what runs and where; `earlier` are the iterations of a run that is resumed."""
+        self._iterations = earlier
+        gpu = header.gpu or "no GPU"
+        self._line(
+            Text.assemble("kdiag auto ", (header.kernel, "bold cyan"), f" on {gpu}, policy {header.policy}")
+        )
+        self._line(Text(f"branch {header.branch} in {header.worktree}; your checkout is not touched", "dim"))
+
+    def on_iteration(self, row: Iteration) -> None:
+        """One iteration that has ended: what was tried and what came of it, then why."""
+        self._iterations = (*self._iterations, row)
+        figures = f"{_ms(row.latency_ms):>14}  {_ratio(row.speedup):>7}  "
+        verdict = (f"{row.verdict:<12}", _STYLES[row.verdict])
+        self._line(Text.assemble(f"{row.n:>3}  ", verdict, figures, (_name(row), "bold"), _title(row)))
+        facts = [_gates(row), row.reason, f"{row.seconds:.1f} s", _best(totals(self._iterations))]
+        self._line(Text("     " + "; ".join(fact for fact in facts if fact), "dim"))
+
+    def on_note(self, text: str) -> None:
+        """A remark about the run, such as what cannot be done on this machine."""
+        self._line(Text(f"  -  {text}"))
+
+    def summary(self, summary: RunSummary) -> None:
+        """What was tried, what is left of it, and how to take it over."""
+        self._results.print(_table(summary.iterations))
+        total = achieved(summary)
+        if total.speedup is not None:
+            measured = f"{_ms(total.baseline_ms)} -> {_ms(total.best_ms)}, {total.speedup:.2f}x"
+            self._result(Text.assemble((summary.header.kernel, "bold cyan"), f": {measured}"))
+        for timing in summary.final:
+            self._result(
+                Text(
+                    f"  {timing.configuration}: {_ms(timing.parent_ms)} -> {_ms(timing.candidate_ms)}, "
+                    f"{timing.speedup:.3f}x [{timing.low:.3f}, {timing.high:.3f}], "
+                    f"{timing.samples} pairs, A/A floor {timing.noise_floor:.2%}"
+                )
+            )
+        self._result(Text(f"Stopped: {summary.stop_reason}."))
+        for name, path in summary.files.items():
+            self._result(Text(f"{name}: {path}"))
+        for line in _take_over(summary):
+            self._result(Text(line))
+
+    def _line(self, text: Text) -> None:
+        self._progress.print(text, soft_wrap=True)
+
+    def _result(self, text: Text) -> None:
+        self._results.print(text, soft_wrap=True)
+
+
+def _table(iterations: tuple[Iteration, ...]) -> Table:
+    table = Table(header_style="bold")
+    for name in ("#", "tried", "verdict", "ms", "over parent", "s"):
+        table.add_column(
+            name, justify="left" if name in ("tried", "verdict") else "right", no_wrap=name != "tried"
+        )
+    table.add_column("why", overflow="fold")
+    for row in iterations:
+        table.add_row(
+            str(row.n),
+            Text(_name(row)),
+            Text(row.verdict, _STYLES[row.verdict]),
+            "-" if row.latency_ms is None else f"{row.latency_ms:.6f}",
+            _ratio(row.speedup),
+            f"{row.seconds:.1f}",
+            Text(row.reason),
+        )
+    return table
+
+
+def _take_over(summary: RunSummary) -> list[str]:
+    repository, branch = shlex.quote(summary.header.repository), summary.header.branch
+    kept = any(row.verdict == "keep" and row.n > 0 for row in summary.iterations)
+    lines = [summary.hint] if summary.hint else []
+    if kept:
+        lines.append(f"To take it over: git -C {repository} merge {branch}")
+    else:
+        lines.append("No edit was kept; your kernel is the best version.")
+    worktree = shlex.quote(summary.header.worktree)
+    return [*lines, f"To remove the worktree: git -C {repository} worktree remove --force {worktree}"]
+
+
+def _name(row: Iteration) -> str:
+    return f"{row.optimization} {row.variant}".strip()
+
+
+def _title(row: Iteration) -> str:
+    return f"  {row.title}" if row.title and row.title != _name(row) else ""
+
+
+def _gates(row: Iteration) -> str:
+    """The gates by outcome; the reason of a failed one is the iteration's own."""
+    parts = []
+    for outcome, words in (("passed", "passed"), ("failed", "failed"), ("could-not-run", "could not run:")):
+        gates = [gate for gate in row.gates if gate.outcome == outcome]
+        reasons = [
+            f"{gate.gate} ({gate.reason})" if outcome == "could-not-run" and gate.reason else gate.gate
+            for gate in gates
+        ]
+        if reasons:
+            parts.append(f"{words} {', '.join(reasons)}")
+    return "; ".join(parts)
+
+
+def _best(achieved: Totals) -> str:
+    if achieved.best_ms is None:
+        return ""
+    ratio = f", {achieved.speedup:.2f}x of the baseline" if achieved.speedup is not None else ""
+    return f"best so far {_ms(achieved.best_ms)}{ratio}"
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:.6f} ms"
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}x"

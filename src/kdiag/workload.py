@@ -1,0 +1,135 @@
+"""What `auto` needs to know about a kernel: the workload file, read without importing it, and loaded in a child.
+
+A Python workload follows the protocol of `docs/workload.md`. It is imported only in child processes
+(`load_module`), because it imports torch and runs the user's code; `read` looks at its text alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from kdiag.errors import WorkloadError
+
+REQUIRED = ("configs", "make_inputs", "run", "reference", "bytes_moved", "flops")
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A Python workload: `path` is the workload file, `kernel_file` the source that may be edited."""
+
+    path: Path
+    kernel_file: Path
+    declares_tolerance: bool
+
+
+@dataclass(frozen=True)
+class CommandWorkload:
+    """Commands that test and benchmark the kernel, run in the root of the worktree."""
+
+    path: Path
+    kernel_file: Path
+    test: tuple[str, ...]
+    bench: tuple[str, ...]
+
+
+def read(path: Path) -> Workload | CommandWorkload:
+    """Read a workload (`*.py`, or a `kdiag.toml` or the folder that holds one). Raises WorkloadError."""
+    if path.is_dir():
+        path = path / "kdiag.toml"
+    if not path.is_file():
+        raise WorkloadError(f"There is no workload at {path}; name a workload .py file or a kdiag.toml.")
+    return _read_toml(path) if path.suffix == ".toml" else _read_python(path)
+
+
+def _read_toml(path: Path) -> Workload | CommandWorkload:
+    try:
+        table = tomllib.loads(path.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise WorkloadError(f"{path} is not valid TOML: {error}.") from None
+    if "workload" in table:
+        return _read_python(path.parent / _string(path, table, "workload"))
+    kernel = path.parent / _string(path, table, "kernel")
+    if not kernel.is_file():
+        raise WorkloadError(f'{path} names the kernel file {kernel}, which does not exist; correct "kernel".')
+    return CommandWorkload(path, kernel, _command(path, table, "test"), _command(path, table, "bench"))
+
+
+def _string(path: Path, table: dict[str, object], key: str) -> str:
+    value = table.get(key)
+    if not isinstance(value, str) or not value:
+        raise WorkloadError(
+            f'{path} needs either workload = "workload.py", or kernel = "kernel.py" with [test] and [bench] commands.'
+        )
+    return value
+
+
+def _command(path: Path, table: dict[str, object], section: str) -> tuple[str, ...]:
+    entry = table.get(section)
+    command = entry.get("command") if isinstance(entry, dict) else None
+    if isinstance(command, str) and command.strip():
+        return ("bash", "-c", command)
+    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
+        return tuple(command)
+    raise WorkloadError(f'{path} needs [{section}] command = "...", a shell line or a list of words.')
+
+
+def _read_python(path: Path) -> Workload:
+    if not path.is_file():
+        raise WorkloadError(f"There is no workload file at {path}.")
+    try:
+        tree = ast.parse(path.read_text(), str(path))
+    except (SyntaxError, ValueError) as error:
+        raise WorkloadError(f"{path} is not valid Python: {error}.") from None
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    missing = [name for name in REQUIRED if name not in functions]
+    if missing:
+        raise WorkloadError(
+            f"{path} lacks {', '.join(missing)}; docs/workload.md lists what a workload defines."
+        )
+    kernel = path.parent / _kernel_file(path, tree)
+    if not kernel.is_file():
+        raise WorkloadError(f"{path} names KERNEL_FILE {kernel}, which does not exist.")
+    return Workload(path, kernel, "tolerance" in functions)
+
+
+def _kernel_file(path: Path, tree: ast.Module) -> str:
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="KERNEL_FILE")], value=ast.Constant(value=str(name))):
+                return name
+    raise WorkloadError(
+        f'{path} needs KERNEL_FILE = "kernel.py", a plain string relative to the workload file.'
+    )
+
+
+def load_module(path: Path, *, search: Path, source_hash: str | None = None) -> ModuleType:
+    """Import the file `path` under a name of its own, with `search` first on `sys.path`. Child processes only.
+
+    With `source_hash` (SHA-256 of the text) the import proves that what was measured is what was written:
+    raises WorkloadError if the file says something else.
+    """
+    data = path.read_bytes()
+    if source_hash is not None and hashlib.sha256(data).hexdigest() != source_hash:
+        raise WorkloadError(f"{path} changed on disk after it was written; nothing was measured.")
+    if str(search) not in sys.path:
+        sys.path.insert(0, str(search))
+    name = f"kdiag_loaded_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise WorkloadError(f"{path} cannot be imported; a kernel or workload is a .py file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def source_hash(text: str) -> str:
+    """SHA-256 of a source text, the identity of a candidate throughout a run."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,126 @@
+"""Every cause file carries examples of what it is and what it is not; here they are put to the classifier."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdiag.diagnose.classify import DECISIVE, classify
+from kdiag.diagnose.metrics import DERIVED, number, with_derived
+from kdiag.records import Evidence, Place
+from kdiag.rules.load_causes import CauseRule, Example, load_causes
+from kdiag.rules.load_metrics import load_metrics
+
+RULES = load_causes()
+EXAMPLES = [(rule, example) for rule in RULES.values() for example in rule.examples]
+METRICS = sorted(
+    {test.metric for rule in RULES.values() for pattern in rule.patterns for test in pattern.tests}
+)
+OBSERVED_ELSEWHERE = ("compile.", "source.", "timing.")
+
+
+def observe(values: dict[str, float]) -> dict[str, Evidence]:
+    return {name: Evidence("metric", name, value) for name, value in values.items()}
+
+
+@pytest.mark.parametrize(
+    ("rule", "example"), EXAMPLES, ids=[f"{rule.id}: {ex.name}" for rule, ex in EXAMPLES]
+)
+def test_example(rule: CauseRule, example: Example) -> None:
+    diagnosis = classify(observe(dict(example.metrics)))
+    if example.shown:
+        assert diagnosis.causes[0].id == rule.id
+        assert diagnosis.causes[0].evidence
+        assert diagnosis.confidence >= DECISIVE
+    else:
+        assert rule.id not in {cause.id for cause in diagnosis.causes}
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES.values() if rule.id != "unknown"], ids=lambda rule: rule.id
+)
+def test_every_cause_is_complete(rule: CauseRule) -> None:
+    assert {example.shown for example in rule.examples} == {True, False}
+    assert rule.meaning.endswith(".")
+    assert rule.what_to_do.endswith(".")
+    assert set(rule.outranks) <= set(RULES) - {rule.id, "unknown"}
+    for pattern in rule.patterns:
+        assert 0 < pattern.ceiling <= 1
+        assert any(test.role == "shows" and test.required and test.text for test in pattern.tests)
+        for test in pattern.tests:
+            assert test.none != test.full
+            assert test.reason
+            assert test.metric.startswith(OBSERVED_ELSEWHERE) or test.metric in known_names()
+
+
+def known_names() -> set[str]:
+    return set(load_metrics()) | {derived.name for derived in DERIVED}
+
+
+def test_examples_and_inputs_use_known_names() -> None:
+    inputs = {name for derived in DERIVED for name in derived.inputs}
+    given_names = {
+        name for _, example in EXAMPLES for name in example.metrics if not name.startswith(OBSERVED_ELSEWHERE)
+    }
+    assert inputs | given_names <= known_names()
+
+
+def test_nothing_observed_is_unknown() -> None:
+    diagnosis = classify({})
+    assert (diagnosis.bottleneck, diagnosis.confidence) == ("unknown", 0.0)
+    assert [cause.id for cause in diagnosis.causes] == ["unknown"]
+    assert len(diagnosis.not_evaluated) == len(RULES) - 1
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf"), "n/a"])
+def test_an_unreadable_metric_is_not_evaluated_rather_than_zero(value: float | str | None) -> None:
+    diagnosis = classify({"tensor_pct": Evidence("metric", "tensor_pct", value)})
+    assert "tensor-pipe: needs tensor_pct" in diagnosis.not_evaluated
+
+
+@given(st.dictionaries(st.sampled_from(METRICS), st.one_of(st.none(), st.floats(allow_nan=True, width=32))))
+def test_any_subset_of_observations_has_an_answer(values: dict[str, float | None]) -> None:
+    observations = {name: Evidence("metric", name, value) for name, value in values.items()}
+    diagnosis = classify(observations)
+    scores = [cause.score for cause in diagnosis.causes]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    assert diagnosis.confidence == scores[0]
+    known = with_derived(observations)
+    evidence = [each for cause in diagnosis.causes for each in cause.evidence]
+    assert all(any(each.value == other.value for other in known.values()) for each in evidence)
+
+
+def test_spills_outrank_the_memory_traffic_they_cause() -> None:
+    full = {
+        "compute_pct": 11,
+        "memory_pct": 95,
+        "dram_pct": 95,
+        "l2_pct": 95,
+        "spill_instructions": 6e7,
+        "instructions": 1e8,
+    }
+    diagnosis = classify(observe(full))
+    assert [cause.id for cause in diagnosis.causes] == ["register-spills"]
+    assert diagnosis.bottleneck == "memory"
+    stalled = classify(observe({**full, "memory_pct": 30, "dram_pct": 20, "l2_pct": 30}))
+    assert (stalled.causes[0].id, stalled.bottleneck) == ("register-spills", "latency")
+
+
+def test_evidence_keeps_its_place() -> None:
+    where = Place("kernel.py", 30, 14)
+    diagnosis = classify(
+        {"compile.mma_off_tensor_cores": Evidence("remark", "RemarkTensorCoreMMA", 1, "", where)}
+    )
+    (evidence,) = diagnosis.causes[0].evidence
+    assert (evidence.kind, evidence.where) == ("remark", where)
+
+
+def test_a_derived_metric_is_unavailable_with_its_inputs() -> None:
+    assert number(with_derived(observe({"spill_instructions": 5})), "spill_share_pct") is None
+    assert (
+        number(with_derived(observe({"spill_instructions": 0, "instructions": 0})), "spill_share_pct") is None
+    )
+    assert number(with_derived(observe({"waves": 1.25})), "tail_loss_pct") == pytest.approx(37.5)
+    assert number(with_derived(observe({"waves": 0.5})), "tail_loss_pct") == 0

@@ -1,0 +1,191 @@
+"""The playbook's data, the graph built from it, and the reference pages it names."""
+
+import ast
+import re
+from importlib.resources import files
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdiag.errors import KdiagError
+from kdiag.planner import graph as rules
+from kdiag.planner.gain import TRUST_ELSEWHERE, prior
+from kdiag.rules.load_causes import load_causes
+from kdiag.rules.load_playbook import Gain, load, matches, parse
+
+HEADINGS = [
+    "What it does",
+    "When it helps",
+    "When it hurts",
+    "Before and after",
+    "How kdiag checks it",
+    "Figures",
+    "Sources",
+]
+PAGES = sorted(page.name for page in files("kdiag.references").iterdir() if page.name.endswith(".md"))
+ENTRY = """
+id = "Z"
+title = "Title"
+tier = 1
+safety = "safe"
+summary = "Summary."
+reference = "a.md"
+cost_s = 2
+[targets]
+min_compute_capability = "8.0"
+note = "every card"
+"""
+TREAT = '[[treats]]\ncause = "tensor-pipe"\ngain.any = { low = 0.9, mid = 1.0, high = 1.1, n = 0, source = "guess" }\n'
+
+
+def requires(optimization):
+    return f'[[requires]]\noptimization = "{optimization}"\nreason = "because"\n'
+
+
+def test_the_playbook_has_a_to_l_and_the_hints():
+    assert list(load()) == [*"ABCDEFGHIJKL", "hints"]
+
+
+def test_the_bundled_graph_is_valid_and_treats_every_cause():
+    graph = rules.bundled()
+    assert rules.untreated(graph) == ()
+    assert {data["kind"] for _, data in graph.nodes(data=True)} == {
+        "symptom",
+        "cause",
+        "bottleneck",
+        "optimization",
+        "variant",
+    }
+    assert {data["kind"] for _, _, data in graph.edges(data=True)} == {
+        "indicates",
+        "treats",
+        "requires",
+        "conflicts",
+        "enables",
+    }
+
+
+@pytest.mark.parametrize("optimization", load().values(), ids=lambda optimization: optimization.id)
+def test_every_prior_names_its_source(optimization):
+    assert optimization.treats
+    for treat in optimization.treats:
+        for target, gain in treat.gains.items():
+            if gain.n:
+                assert "H200, measured 2026-11" in gain.source
+                assert target == "sm_90"
+            else:
+                assert "measure" in gain.source
+                assert 0.5 <= gain.mid <= 4.0, "a guess stays close to 1"
+
+
+@pytest.mark.parametrize(
+    ("optimization", "variant", "cause", "mid"),
+    [
+        ("A", "tile-load-store", "special-functions-and-division", 0.24),
+        ("A", "tile-load-store", "dram-bandwidth", 0.84),
+        ("A", "gather-scatter", "tma-load-rejected", 5.0),
+        ("B", "", "special-functions-and-division", 0.65),
+        ("B", "", "tensor-pipe", 1.044),
+        ("D", "tf32", "mma-off-tensor-cores", 28.0),
+        ("E", "", "tensor-pipe", 0.82),
+        ("F", "stores", "tma-load-rejected", 4.1),
+        ("G", "tile_m=128,tile_n=256", "tensor-pipe", 0.07),
+        ("G", "tile_m=128,tile_n=256,tile_k=64,num_worker_warps=8", "tensor-pipe", 1.044),
+        ("G", "tile=2048", "tile-too-small", 1.55),
+        ("H", "all", "special-functions-and-division", 1.35),
+        ("I", "", "tensor-pipe", 1.007),
+        ("hints", "occupancy=2", "tensor-pipe", 1.046),
+        ("hints", "num_ctas=2", "tensor-pipe", 0.73),
+        ("hints", "num_worker_warps=8", "register-spills", 15.0),
+    ],
+)
+def test_what_was_measured_on_hopper_is_what_the_rules_say(optimization, variant, cause, mid):
+    treat = rules.treatment(rules.bundled(), optimization, variant, cause)
+    assert treat is not None
+    assert prior(treat.gains, "sm_90")[0].mid == mid
+
+
+def test_another_architecture_gets_a_shrunk_prior_and_is_told_so():
+    gain, trust, note = prior({"sm_90": Gain(0.5, 4.0, 9.0, 3, "source")}, "sm_100")
+    assert (gain.mid, trust) == (2.0, TRUST_ELSEWHERE)
+    assert "measured on sm_90" in note
+
+
+@given(st.floats(0.01, 100))
+def test_shrinking_never_changes_the_sign_and_stays_inside_its_interval(mid):
+    gain, _, _ = prior({"sm_90": Gain(mid * 0.9, mid, mid * 1.1, 1, "source")}, "sm_80")
+    assert (gain.mid >= 1) == (mid >= 1)
+    assert abs(gain.mid - 1) <= abs(mid - 1)
+    assert gain.low <= gain.mid <= gain.high
+
+
+@given(st.sets(st.sampled_from(["a=1", "b=2", "c=3"])), st.sets(st.sampled_from(["a=1", "b=2", "c=3"])))
+def test_a_pattern_matches_variants_with_all_its_settings(pattern, variant):
+    assert matches(",".join(sorted(pattern)), ",".join(sorted(variant, reverse=True))) == (pattern <= variant)
+
+
+def test_interactions_are_edges():
+    graph = rules.bundled()
+    enables = {(source, edge.optimization) for source, edge in rules.relations(graph, "enables")}
+    assert {("A", "F"), ("I", "B"), ("B", "I"), ("hints", "G"), ("D", "G")} <= enables
+    assert rules.conflict(graph, ("A", "tile-load"), ("A", "gather-scatter"))
+    assert rules.conflict(graph, ("A", "gather-scatter"), ("A", "tile-load-store-no-tma"))
+    assert rules.conflict(graph, ("A", "tile-load"), ("A", "tile-store")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id = ", "not valid TOML"),
+        (ENTRY.replace('title = "Title"', ""), "title"),
+        (ENTRY.replace("tier = 1", "tier = 6"), "tier is 1 to 5"),
+        (ENTRY.replace('"safe"', '"harmless"'), "safety is one of"),
+        ("colour = 1\n" + ENTRY, "unknown key colour"),
+        (ENTRY + TREAT.replace("low = 0.9", "low = 1.2"), "low <= mid"),
+        (ENTRY + '[[treats]]\ncause = "tensor-pipe"\n', "gain"),
+        (ENTRY + "[treats]\n", "array of tables"),
+    ],
+)
+def test_a_broken_entry_is_named(text, message):
+    with pytest.raises(KdiagError, match=message):
+        parse("Z.toml", text)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ([ENTRY + TREAT.replace("tensor-pipe", "bad-luck")], "bad-luck"),
+        ([ENTRY + TREAT + TREAT], "connected twice"),
+        ([ENTRY + requires("Y")], "not in the playbook"),
+        ([ENTRY.replace("a.md", "z.md")], "does not exist"),
+        ([ENTRY + requires("Y"), ENTRY.replace('"Z"', '"Y"') + requires("Z")], "in a circle"),
+    ],
+)
+def test_a_graph_that_contradicts_itself_is_refused(texts, message):
+    playbook = {entry.id: entry for entry in (parse("Z.toml", text) for text in texts)}
+    with pytest.raises(KdiagError, match=message):
+        rules.build(playbook, load_causes())
+
+
+@pytest.mark.parametrize("optimization", load().values(), ids=lambda optimization: optimization.id)
+def test_the_reference_page_has_the_fixed_headings(optimization):
+    page = files("kdiag.references").joinpath(optimization.reference).read_text()
+    assert re.findall(r"^## (.+)$", page, re.MULTILINE) == HEADINGS
+    assert page.count("```python") >= 2
+    figures = page.split("## Figures")[1].split("## Sources")[0]
+    assert "measured 2026-11" in figures or "Not measured" in figures
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_code_on_the_pages_is_python(name):
+    page = files("kdiag.references").joinpath(name).read_text()
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        ast.parse(block)
+    for link in re.findall(r"\]\(([^)]+\.md)\)", page):
+        assert link in PAGES
+
+
+def test_the_api_page_has_eighteen_rules():
+    page = files("kdiag.references").joinpath("cutile-api-reference.md").read_text()
+    assert re.findall(r"^(\d+)\. ", page, re.MULTILINE) == [str(number) for number in range(1, 19)]

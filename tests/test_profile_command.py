@@ -1,0 +1,119 @@
+"""`kdiag profile` as a user meets it: the table, the JSON object, failures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kdiag.commands.profile import command
+from kdiag.errors import ReportError
+from kdiag.records import (
+    Cause,
+    Diagnosis,
+    Evidence,
+    Gpu,
+    LaunchProfile,
+    Limits,
+    Profile,
+    Roofline,
+    SpeedOfLight,
+)
+from kdiag.reporters import json_profile, terminal_profile
+
+LEAN = Path(__file__).parents[2] / "shared" / "data" / "h200" / "give-lean.ncu-rep"
+needs_data = pytest.mark.skipif(not LEAN.exists(), reason="the recorded reports are not on this machine")
+
+SPILL = Evidence(
+    "metric", "sass__inst_executed_register_spilling", 57.3, "%", text="57 % of the instructions spill"
+)
+
+
+def launch(index: int, diagnosis: Diagnosis, duration_us: float | None = 12.0) -> LaunchProfile:
+    sol = SpeedOfLight(11.4, 79.9, 24.3) if duration_us else SpeedOfLight(None, None, None)
+    roofline = Roofline(41.2, 168.0, "memory", 700.0, 24.0) if duration_us else Roofline()
+    return LaunchProfile(
+        index,
+        "a_rather_long_kernel_name",
+        "k[0]_Kt1",
+        (512, 8, 1),
+        (256, 1, 1),
+        duration_us,
+        sol,
+        roofline,
+        diagnosis,
+    )
+
+
+KNOWN = Diagnosis(
+    "memory", 1.0, (Cause("register-spills", 1.0, "memory", (SPILL,)),), ("fp64-pipe: needs fp64_pct",)
+)
+LONGEST = Diagnosis("compute", 0.9, (Cause("special-functions-and-division", 0.9, "compute", (SPILL,)),))
+UNKNOWN = Diagnosis("unknown", 0.0, (Cause("unknown", 0.0, "unknown", ()),), ("fp64-pipe: needs fp64_pct",))
+PROFILE = Profile(
+    "x.ncu-rep",
+    Gpu("NVIDIA H200", "9.0", 132, Limits(4812.0, None, 66.0, {"bf16": 989.0}, "report")),
+    (launch(0, KNOWN), launch(1, UNKNOWN, None), launch(2, LONGEST, 123456.7)),
+)
+
+
+def test_json_has_the_promised_shape() -> None:
+    printed = json.loads(json.dumps(json_profile.to_json(PROFILE), allow_nan=False))
+    assert printed["schema"] == "kdiag.profile/1"
+    assert list(printed) == ["schema", "source", "gpu", "kernels"]
+    assert printed["gpu"]["limits"]["dram_gbs"] == 4812.0
+    assert printed["gpu"]["limits_from"] == "report"
+    first, unmeasured, _ = printed["kernels"]
+    assert list(first) == [
+        "index", "name", "symbol", "grid", "block", "duration_us", "sol", "roofline",
+        "bottleneck", "confidence", "causes", "not_evaluated",
+    ]  # fmt: skip
+    assert list(first["roofline"]) == [
+        "intensity_flop_per_byte",
+        "ridge",
+        "limited_by",
+        "limit_us",
+        "pct_of_limit",
+    ]
+    assert list(first["causes"][0]["evidence"][0]) == ["kind", "name", "value", "unit", "where", "text"]
+    assert unmeasured["duration_us"] is None
+    assert set(unmeasured["sol"].values()) == set(unmeasured["roofline"].values()) == {None}
+
+
+def test_table_fits_a_hundred_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal_profile.render(PROFILE)
+    printed = capsys.readouterr().out
+    assert max(len(line) for line in printed.splitlines()) <= 100
+    for expected in (
+        "512x8",
+        "12.0 us",
+        "123.46 ms",
+        "register-spills 100%",
+        "57 % of the instructions spill",
+        "bf16 989",
+    ):
+        assert expected in printed
+    assert "special-functions-and-division 90%" in printed
+    assert "nothing was measured of this launch" in printed
+
+
+def test_a_report_that_is_none_is_a_foreseen_failure(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a report")
+    result = CliRunner().invoke(command, [str(path)])
+    assert isinstance(result.exception, ReportError)
+    assert result.stdout == ""
+
+
+@needs_data
+def test_a_recorded_report() -> None:
+    result = CliRunner().invoke(command, [str(LEAN), "--kernel", "^mm_k$", "--json"], catch_exceptions=False)
+    kernels = json.loads(result.stdout)["kernels"]
+    assert [kernel["index"] for kernel in kernels] == [6, 7, 8, 9, 10, 11]
+    assert kernels[1]["causes"][0]["id"] == "register-spills"
+    assert kernels[1]["causes"][0]["evidence"][0]["value"] == pytest.approx(57.3, abs=0.1)
+    table = CliRunner().invoke(command, [str(LEAN), "--kernel", "^mm_k$"], catch_exceptions=False).stdout
+    assert "tensor-pipe-starved" in table
+    assert "limits from the report: DRAM 4,81" in table

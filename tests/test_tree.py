@@ -1,0 +1,142 @@
+"""The priority tree through a run: states, conflicts, what a kept edit opens, re-planning."""
+
+import json
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdiag.planner.tree import TRIED, from_suggestions
+from kdiag.records import ExpectedSpeedup, Proposal, Suggestion, Variant
+
+
+def suggest(rank, optimization, variant, cause="tensor-pipe", why_not=None, tier=1):
+    proposal = Proposal(
+        Variant(optimization, variant), "title", "safe", None if why_not else "x", why_not, None
+    )
+    return Suggestion(
+        rank=rank,
+        optimization=optimization,
+        variant=variant,
+        title="title",
+        cause=cause,
+        tier=tier,
+        expected_speedup=ExpectedSpeedup(1.0, 1.1, 1.2),
+        confidence=0.5,
+        safety="safe",
+        applicable=why_not is None,
+        why_not=why_not,
+        where=None,
+        evidence=(),
+        explanation="",
+        proposal=proposal,
+    )
+
+
+PLAN = (
+    suggest(1, "H", "all", cause="special-functions-and-division", tier=3),
+    suggest(2, "G", "tile=2048", cause="tile-too-small"),
+    suggest(3, "G", "tile=1024", cause="tile-too-small"),
+    suggest(4, "A", "tile-load-store", cause="dram-bandwidth", tier=2),
+    suggest(5, "A", "gather-scatter", cause="dram-bandwidth", tier=2),
+    suggest(6, "F", "stores", cause="dram-bandwidth", why_not="there is no tile store", tier=5),
+    replace(suggest(7, "B", "", why_not="no executor yet", tier=4), proposal=None),
+)
+
+
+def states(tree):
+    return {leaf.pair: leaf.state for leaf in tree.leaves}
+
+
+def names(tree):
+    order = []
+    while (following := tree.next_open()) is not None:
+        order.append((following.optimization, following.variant))
+        tree = tree.record(following.optimization, following.variant, "reverted", "slower")
+    return order
+
+
+def test_the_next_one_is_the_best_open_one():
+    tree = from_suggestions(PLAN, "compute")
+    assert names(tree) == [(s.optimization, s.variant) for s in PLAN if s.applicable]
+    assert states(tree)["B", ""] == "not-applicable"
+
+
+def test_a_tree_is_not_changed_by_what_is_recorded():
+    tree = from_suggestions(PLAN)
+    after = tree.record("H", "all", "kept", "1.35x")
+    assert states(tree)["H", "all"] == "open"
+    assert states(after)["H", "all"] == "kept"
+
+
+def test_siblings_of_a_kept_tile_size_stay_open():
+    tree = from_suggestions(PLAN).record("G", "tile=2048", "kept", "1.6x")
+    assert states(tree)["G", "tile=1024"] == "open"
+
+
+def test_a_kept_edit_is_not_undone_by_its_inverse():
+    tree = from_suggestions(PLAN).record("A", "tile-load-store", "kept", "faster")
+    assert states(tree)["A", "gather-scatter"] == "not-applicable"
+    again = tree.merge((suggest(1, "A", "gather-scatter"), suggest(2, "H", "all")))
+    assert states(again)["A", "gather-scatter"] == "not-applicable"
+    assert again.next_open().optimization == "H"
+
+
+def test_an_optimization_waits_for_the_one_it_requires():
+    tree = from_suggestions(PLAN)
+    assert states(tree)["F", "stores"] == "blocked"
+    tree = tree.record("A", "tile-load-store", "kept", "faster")
+    assert states(tree)["F", "stores"] == "open"
+    assert ("F", "stores") not in names(tree), "its edit comes with the next plan"
+    assert ("F", "stores") in names(tree.merge((suggest(1, "F", "stores"),)))
+
+
+def test_lowered_and_refuted_come_later_but_are_not_lost():
+    tree = from_suggestions(PLAN).lower_priority("G").refute("special-functions-and-division")
+    assert names(tree) == [
+        ("A", "tile-load-store"),
+        ("A", "gather-scatter"),
+        ("G", "tile=2048"),
+        ("G", "tile=1024"),
+        ("H", "all"),
+    ]
+
+
+def test_a_new_plan_keeps_what_was_tried():
+    tree = (
+        from_suggestions(PLAN)
+        .record("H", "all", "reverted", "slower")
+        .record("G", "tile=2048", "kept", "1.6x")
+    )
+    tree = tree.lower_priority("G").merge((suggest(1, "H", "all"), suggest(2, "H", "exp2")))
+    assert states(tree) == {("H", "all"): "reverted", ("H", "exp2"): "open", ("G", "tile=2048"): "kept"}
+    assert tree.lowered == {"G"}
+
+
+def test_the_tree_is_written_for_the_journal_and_for_people():
+    tree = from_suggestions(PLAN, "compute").record("H", "all", "reverted", "2 % slower").lower_priority("G")
+    written = json.loads(json.dumps(tree.as_dict()))
+    assert written["bottleneck"] == "compute"
+    assert written["causes"]["special-functions-and-division"]["3"]["H"]["all"] == {
+        "state": "reverted",
+        "reason": "2 % slower",
+        "rank": 1,
+    }
+    text = tree.render()
+    assert text.splitlines()[0] == "compute"
+    assert "      all: reverted, 2 % slower" in text
+    assert "    tier 1: G (later)" in text
+    assert text.count("  dram-bandwidth\n") == 1
+
+
+STEPS = st.lists(st.tuples(st.sampled_from(PLAN), st.sampled_from(sorted(TRIED))), max_size=6)
+
+
+@given(STEPS)
+def test_nothing_is_tried_twice(steps):
+    tree = from_suggestions(PLAN)
+    for suggestion, state in steps:
+        tree = tree.record(suggestion.optimization, suggestion.variant, state, "").merge(PLAN)
+    tried = {leaf.pair for leaf in tree.leaves if leaf.state in TRIED}
+    assert not tried & set(names(tree))
+    assert len({leaf.pair for leaf in tree.leaves}) == len(tree.leaves)
