@@ -35,11 +35,15 @@ def find_ncu() -> str | None:
     return next((str(path) for path in sorted(places, reverse=True) if path.is_file()), None)
 
 
-def collect(workload: Workload, source: Path, kernel: str, metrics: Sequence[str], report: Path) -> Path | NoCounters:
+def collect(
+    workload: Workload, source: Path, kernel: str, metrics: Sequence[str], report: Path
+) -> Path | NoCounters:
     """Write `report` (.ncu-rep) with `metrics` of the second launch of `kernel` in the first configuration."""
     ncu = find_ncu()
     if ncu is None:
-        return NoCounters("Nsight Compute (ncu) is not installed; without it the plan rests on compiler and timing.")
+        return NoCounters(
+            "Nsight Compute (ncu) is not installed; without it the plan rests on compiler and timing."
+        )
     command = [
         *(ncu, "--clock-control", "none", "--import-source", "no", "--force-overwrite"),
         *("--kernel-name", f"regex:^{re.escape(kernel)}(_K|$)", "--launch-skip", "1", "--launch-count", "1"),
@@ -59,7 +63,9 @@ def collect(workload: Workload, source: Path, kernel: str, metrics: Sequence[str
         )
     except subprocess.TimeoutExpired:
         return NoCounters(f"ncu did not end within {TIMEOUT_S:g} s.")
-    return report if done.returncode == 0 and report.is_file() else NoCounters(_why(done.stdout + done.stderr))
+    return (
+        report if done.returncode == 0 and report.is_file() else NoCounters(_why(done.stdout + done.stderr))
+    )
 
 
 def _why(output: str) -> str:

@@ -55,7 +55,9 @@ class CommandBench:
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
         """None: which launch of a test suite is the one to profile is not known; give a report instead."""
-        return Died("error", "commands do not say which launch to profile; record a report and pass it with --report")
+        return Died(
+            "error", "commands do not say which launch to profile; record a report and pass it with --report"
+        )
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         """Run the tests; if they pass, benchmark parent and candidate in turn, the parent twice a round."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kdiag.codec import decode, encode
-
 from kdiag.errors import UsageError
 from kdiag.executors.bench import Baseline, Bench, Counters, Source, Trial
 from kdiag.isolate import Died
@@ -56,8 +55,6 @@ class RecordingBench:
         kind = type(answer).__name__
         with self.path.open("a") as file:
             file.write(json.dumps({"key": key, "type": kind, "answer": encode(answer)}) + "\n")
-
-
 
 
 @dataclass

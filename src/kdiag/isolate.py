@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -46,6 +47,12 @@ def _context() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([name for name in PRELOAD if find_spec(name.partition(".")[0])])
     return context
+
+
+def warm_up() -> None:
+    """Start the server once, before several threads ask for children at the same time."""
+    _context()
+    forkserver.ensure_running()
 
 
 def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float) -> Answer | Died:

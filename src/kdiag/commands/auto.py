@@ -17,25 +17,35 @@ from kdiag.reporters.run_summary import RunHeader, RunSummary
 from kdiag.reporters.terminal_auto import Terminal
 from kdiag.rules.load_policies import DEFAULT, load, names
 
-NO_GPU = "no GPU here: every candidate is edited, compiled and kept as a patch; resume on a GPU machine to measure"
+NO_GPU = (
+    "no GPU here: every candidate is edited, compiled and kept as a patch; resume on a GPU machine to measure"
+)
 
 
 @click.command("auto")
 @click.argument("workload", type=click.Path(path_type=Path))
 @click.option("--kernel", help="The @ct.kernel function, if the file has several.")
 @click.option("--target", help="Architecture to compile for where there is no GPU.  [default: sm_90]")
-@click.option("--policy", type=click.Choice(names()), default=DEFAULT, show_default=True, help="When to keep and stop.")
+@click.option(
+    "--policy", type=click.Choice(names()), default=DEFAULT, show_default=True, help="When to keep and stop."
+)
 @click.option("--exact", is_flag=True, help="Never apply an edit that changes rounding.")
-@click.option("--allow-rounding", is_flag=True, help="Apply edits that change rounding without a declared tolerance.")
+@click.option(
+    "--allow-rounding", is_flag=True, help="Apply edits that change rounding without a declared tolerance."
+)
 @click.option("--budget", type=click.FloatRange(min=0), help="Seconds after which no new iteration begins.")
-@click.option("--report", type=click.Path(path_type=Path, exists=True), help="A report in place of a profile taken now.")
+@click.option(
+    "--report", type=click.Path(path_type=Path, exists=True), help="A report in place of a profile taken now."
+)
 @click.option("--run-dir", type=click.Path(path_type=Path), help="Where journal, worktree and patches go.")
 @click.option("--resume", type=click.Path(path_type=Path), help="The directory of a run to go on with.")
 @click.option("--record", type=click.Path(path_type=Path), help="Write every answer of the GPU to this file.")
-@click.option("--replay", type=click.Path(path_type=Path, exists=True), help="Take the answers from a recording.")
+@click.option(
+    "--replay", type=click.Path(path_type=Path, exists=True), help="Take the answers from a recording."
+)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
-def command(  # noqa: PLR0913 - one parameter an option
+def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     workload: Path,
     kernel: str | None,
     target: str | None,
@@ -102,7 +112,11 @@ def _confirm(plan: Plan) -> None:
     console.print(f"kernel    {plan.kernel} in {plan.workload.kernel_file}", soft_wrap=True)
     console.print(f"machine   {gpu}, target {plan.target}", soft_wrap=True)
     console.print(f"policy    {plan.request.policy.name}: {plan.request.policy.title}", soft_wrap=True)
-    rounding = {"yes": "may change within the tolerance", "ask": "unchanged (see --allow-rounding)", "no": "unchanged"}
+    rounding = {
+        "yes": "may change within the tolerance",
+        "ask": "unchanged (see --allow-rounding)",
+        "no": "unchanged",
+    }
     console.print(f"rounding  {rounding[plan.rounding]}", soft_wrap=True)
     if not click.get_text_stream("stdin").isatty():
         raise UsageError("kdiag auto asks once before it starts; say --yes where nobody can answer.")

@@ -7,10 +7,11 @@ import tempfile
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from kdiag import workload as workloads
 from kdiag.errors import UsageError, WorkloadError
-from kdiag.loop.candidates import PlanRequest, plan
+from kdiag.loop.candidates import PlanRequest, Rounding, plan
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.findings import choose_kernel, gather
 from kdiag.reporters import json_plan, terminal_plan
@@ -20,14 +21,18 @@ from kdiag.workload import CommandWorkload, Workload
 @click.command("plan")
 @click.argument("kernel_file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--kernel", help="The @ct.kernel function, if the file has several.")
-@click.option("--report", type=click.Path(path_type=Path, exists=True), help="An Nsight Compute report (.ncu-rep).")
-@click.option("--workload", type=click.Path(path_type=Path), help="Workload file; found beside the kernel otherwise.")
+@click.option(
+    "--report", type=click.Path(path_type=Path, exists=True), help="An Nsight Compute report (.ncu-rep)."
+)
+@click.option(
+    "--workload", type=click.Path(path_type=Path), help="Workload file; found beside the kernel otherwise."
+)
 @click.option("--target", default="sm_90", show_default=True, help="Architecture to compile for.")
 @click.option("--allow-rounding", is_flag=True, help="Edits that change rounding may be applied.")
 @click.option("--exact", is_flag=True, help="Edits that change rounding are out of the question.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-v", "--verbose", is_flag=True, help="Every variant, not the best of each optimization.")
-def command(  # noqa: PLR0913 - one parameter an option
+def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     kernel_file: Path,
     kernel: str | None,
     report: Path | None,
@@ -47,18 +52,22 @@ def command(  # noqa: PLR0913 - one parameter an option
     source = _read(kernel_file)
     name = choose_kernel(source, str(kernel_file), kernel)
     described = _workload(kernel_file, workload)
-    declares = isinstance(described, CommandWorkload) or (described is not None and described.declares_tolerance)
+    declares = isinstance(described, CommandWorkload) or (
+        described is not None and described.declares_tolerance
+    )
     with tempfile.TemporaryDirectory(prefix="kdiag-plan-") as folder:
         compiler = Compiler(described, kernel_file.name, target, Path(folder))
         findings = gather(source, name, compiler, report)
-        rounding = "no" if exact else "yes" if allow_rounding or declares else "ask"
+        rounding: Rounding = "no" if exact else "yes" if allow_rounding or declares else "ask"
         suggestions = plan(PlanRequest(source, name, findings, rounding), compiler)
     if as_json:
         click.echo(json.dumps(json_plan.to_json(suggestions, name, target), indent=2))
         return
     for note in findings.notes:
         click.echo(f"note: {note}", err=True)
-    terminal_plan.render(suggestions, name, target, findings.diagnosis, verbose=verbose)
+    console = Console()
+    terminal_plan.render_diagnosis(findings.diagnosis, console)
+    terminal_plan.render(suggestions, name, target, console, verbose=verbose)
 
 
 def _read(path: Path) -> str:
@@ -73,7 +82,9 @@ def _workload(kernel_file: Path, named: Path | None) -> Workload | CommandWorklo
     if named is not None:
         found = workloads.read(named)
         if found.kernel_file.resolve() != kernel_file.resolve():
-            raise WorkloadError(f"{named} is about {found.kernel_file}, not {kernel_file}; name its own workload.")
+            raise WorkloadError(
+                f"{named} is about {found.kernel_file}, not {kernel_file}; name its own workload."
+            )
         return found
     for name in ("kdiag.toml", "workload.py"):
         path = kernel_file.parent / name

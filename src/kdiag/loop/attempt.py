@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,16 +82,19 @@ def _scope(arena: Arena) -> GateRecord:
     return gates.scope(repo.changed_files(arena.worktree), arena.protected, repo.hash_files(arena.protected))
 
 
-def _without_gpu(proposal: Proposal, compilation: Compilation, parent: Parent, arena: Arena) -> list[GateRecord]:
+def _without_gpu(
+    proposal: Proposal, compilation: Compilation, parent: Parent, arena: Arena
+) -> list[GateRecord]:
     """The cheap gates in order, up to the first that fails."""
-    records: list[GateRecord] = []
-    for gate in (
+    checks: tuple[Callable[[], GateRecord], ...] = (
         lambda: _scope(arena),
         lambda: gates.compiles(compilation),
         lambda: gates.not_a_no_op(compilation, parent.compilation, parent.earlier),
         lambda: gates.effect(proposal.promises, _observed(parent.compilation), _observed(compilation)),
-    ):
-        records.append(gate())
+    )
+    records: list[GateRecord] = []
+    for check in checks:
+        records.append(check())
         if records[-1].outcome == "failed":
             break
     return records

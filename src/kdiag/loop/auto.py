@@ -82,7 +82,9 @@ class Run:
         assert self.arena.bench is not None
         answer = self.arena.bench.baseline(self.arena.compiler.path(self.original))
         if isinstance(answer, Died):
-            raise KdiagError(f"The unedited kernel does not run: {answer.message}; repair it before tuning it.")
+            raise KdiagError(
+                f"The unedited kernel does not run: {answer.message}; repair it before tuning it."
+            )
         if not answer.passed:
             wrong = next(check for check in answer.checks if not check.passed)
             raise KdiagError(
@@ -95,7 +97,9 @@ class Run:
         if not any(row.n == 0 for row in self.iterations):
             latency = sum(row.ms for row in answer.configurations) / len(answer.configurations)
             self._record(
-                Iteration(0, "baseline", "", "baseline", "PASS", latency, None, "keep", "", checks=answer.checks)
+                Iteration(
+                    0, "baseline", "", "baseline", "PASS", latency, None, "keep", "", checks=answer.checks
+                )
             )
 
     def _replan(self, source: str) -> Parent:
@@ -133,7 +137,10 @@ class Run:
         """The next suggestion that may be tried and is expected to help by at least the policy's smallest gain."""
         assert self.tree is not None
         suggestion = self.tree.next_open()
-        if suggestion is None or suggestion.expected_speedup.high < 1 + self.arena.policy.low_priority_pct / 100:
+        if (
+            suggestion is None
+            or suggestion.expected_speedup.high < 1 + self.arena.policy.low_priority_pct / 100
+        ):
             return None
         return suggestion
 
@@ -214,7 +221,12 @@ class Run:
 
 def _message(row: Iteration, suggestion: Suggestion) -> str:
     """The commit message of a kept edit: what, how much, and the evidence."""
-    lines = [f"{row.optimization} {row.variant}: {row.title}", "", f"Cause: {suggestion.cause}. {row.reason}.", ""]
+    lines = [
+        f"{row.optimization} {row.variant}: {row.title}",
+        "",
+        f"Cause: {suggestion.cause}. {row.reason}.",
+        "",
+    ]
     lines += [
         f"{timing.configuration}: {timing.parent_ms:.6f} ms -> {timing.candidate_ms:.6f} ms, "
         f"{timing.speedup:.3f}x [{timing.low:.3f}, {timing.high:.3f}], A/A floor {timing.noise_floor:.2%}"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag.diagnose.classify import classify
-from kdiag.diagnose.observe import from_compilation, from_source
+from kdiag.diagnose.observe import from_compilation
+from kdiag.diagnose.observe_source import from_source
 from kdiag.diagnose.report import read_launches
 from kdiag.diagnose.source import read_source
 from kdiag.errors import UsageError
@@ -25,7 +26,11 @@ class Findings:
 
 
 def gather(
-    source: str, kernel: str, compiler: Compiler, report: Path | None = None, timing: Observations | None = None
+    source: str,
+    kernel: str,
+    compiler: Compiler,
+    report: Path | None = None,
+    timing: Observations | None = None,
 ) -> Findings:
     """Observe `source` in every way that is available here and classify what is seen.
 
@@ -53,7 +58,9 @@ def choose_kernel(source: str, file: str, wanted: str | None) -> str:
     """The kernel to work on: the wanted one, or the only one. Raises UsageError naming those there are."""
     names = [kernel.name for kernel in read_source(source, file).kernels]
     if not names:
-        raise UsageError(f"{file} has no function decorated with @ct.kernel; name the file that defines the kernel.")
+        raise UsageError(
+            f"{file} has no function decorated with @ct.kernel; name the file that defines the kernel."
+        )
     if wanted is None and len(names) == 1:
         return names[0]
     if wanted in names and wanted is not None:

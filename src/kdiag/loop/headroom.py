@@ -36,7 +36,11 @@ def observations(baseline: Baseline, now_ms: Mapping[str, float]) -> Observation
     for row in baseline.configurations:
         if not row.limit_ms:
             continue
-        name = "timing.pct_of_copy_bandwidth" if row.limited_by == "copy bandwidth" else "timing.pct_of_tensor_peak"
+        name = (
+            "timing.pct_of_copy_bandwidth"
+            if row.limited_by == "copy bandwidth"
+            else "timing.pct_of_tensor_peak"
+        )
         pct = 100 * row.limit_ms / now_ms[row.configuration]
         known = found.get(name)
         if known is None or (isinstance(known.value, float) and pct < known.value):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -99,7 +98,9 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
     journal = Journal.create(run_dir / "journal.jsonl", start)
     if worktree.uncommitted:
         names = ", ".join(worktree.uncommitted[:5])
-        terminal.on_note(f"the worktree starts from the last commit and lacks your uncommitted changes ({names})")
+        terminal.on_note(
+            f"the worktree starts from the last commit and lacks your uncommitted changes ({names})"
+        )
     return _run(plan, worktree, journal, terminal)
 
 
@@ -109,7 +110,9 @@ def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHead
     start = state.start
     if start.kernel != plan.kernel or Path(start.workload) != plan.workload.path.resolve():
         journal.close()
-        raise UsageError(f"{run_dir} is a run of {start.kernel} with {start.workload}; resume it with that workload.")
+        raise UsageError(
+            f"{run_dir} is a run of {start.kernel} with {start.workload}; resume it with that workload."
+        )
     worktree = Worktree(
         Path(start.worktree), start.branch, start.base_commit, Path(start.target), Path(start.repository)
     )
@@ -125,7 +128,9 @@ def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHead
 
 def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -> tuple[Run, RunHeader]:
     request, described = plan.request, plan.workload
-    compiler = Compiler(described, described.kernel_file.name, plan.target, journal.path.parent / "candidates")
+    compiler = Compiler(
+        described, described.kernel_file.name, plan.target, journal.path.parent / "candidates"
+    )
     original = repo.source_at(worktree, worktree.base_commit)
     protected = [described.path.resolve()]
     if isinstance(described, CommandWorkload):
@@ -168,7 +173,9 @@ def _observations(report: Path, kernel: str) -> Observations:
 def _target(request: Request, gpu: Gpu | None) -> str:
     found = f"sm_{gpu.compute_capability.replace('.', '')}" if gpu and gpu.compute_capability else None
     if request.target and found and request.target != found:
-        raise UsageError(f"--target {request.target} is not this machine's GPU ({found}); leave --target out.")
+        raise UsageError(
+            f"--target {request.target} is not this machine's GPU ({found}); leave --target out."
+        )
     return request.target or found or DEFAULT_TARGET
 
 

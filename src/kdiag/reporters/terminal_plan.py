@@ -8,7 +8,16 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from kdiag.records import Evidence, Suggestion
+from kdiag.records import Diagnosis, Evidence, Suggestion
+
+
+def render_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
+    """Write the bottleneck, its causes and what shows the first of them."""
+    causes = ", ".join(f"{cause.id} ({cause.score:.0%})" for cause in diagnosis.causes) or "no cause is shown"
+    console.print(Text.assemble(("Bottleneck ", "bold"), (diagnosis.bottleneck, "bold red"), f": {causes}"))
+    for evidence in diagnosis.causes[0].evidence if diagnosis.causes else ():
+        place = f"{evidence.where.file}:{evidence.where.line}: " if evidence.where else ""
+        console.print(Text(f"  {place}{evidence.text or evidence.name}", "dim"))
 
 
 def render(

@@ -1,0 +1,51 @@
+"""Ahead-of-time compilation of kernel variants, each in a child process: evidence that needs no GPU."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+
+from kdiag import isolate
+from kdiag.isolate import Died
+from kdiag.records import Compilation, CompileFailure
+from kdiag.workload import Workload
+
+NEEDED = ("torch", "cuda.tile")
+
+
+def compile_workload(
+    workload: Workload, sources: Sequence[Path], target: str, *, timeout_s: float
+) -> tuple[Compilation, ...]:
+    """One Compilation for each variant of the workload's kernel file, in parallel on all cores.
+
+    `target` is an architecture such as "sm_90". `timeout_s` bounds each variant; a compiler that dies or hangs
+    becomes a CompileFailure and harms nothing else.
+    """
+    if missing := [name for name in NEEDED if not _installed(name)]:
+        reason = f'{" and ".join(missing)} not installed; run pip install "kdiag[gpu]"'
+        return (CompileFailure("unavailable", reason),) * len(sources)
+    isolate.warm_up()
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return tuple(pool.map(lambda source: _one(workload, source, target, timeout_s), sources))
+
+
+def _one(workload: Workload, source: Path, target: str, timeout_s: float) -> Compilation:
+    from kdiag.diagnose.compile_job import CompileRequest, compile_source
+
+    answer = isolate.run(compile_source, CompileRequest(workload, source, target), timeout_s=timeout_s)
+    if not isinstance(answer, Died):
+        return answer
+    if "tileiras was killed by signal" in answer.message:
+        return CompileFailure("crash", answer.message)
+    kind = "unavailable" if "is not installed" in answer.message else answer.kind
+    return CompileFailure(kind, answer.message)
+
+
+def _installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False

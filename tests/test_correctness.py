@@ -1,0 +1,84 @@
+"""The check of an output: what must pass, what must fail, and that a check which cannot fail is refused."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from kdiag.errors import WorkloadError  # noqa: E402 - after the skip
+from kdiag.executors.correctness import (  # noqa: E402
+    outputs_of,
+    poisoned_allocations,
+    require_controls_to_fail,
+    scaled_error,
+    tolerance_for,
+)
+
+
+@pytest.fixture
+def softmax() -> "torch.Tensor":
+    generator = torch.Generator().manual_seed(3)
+    return torch.softmax(torch.randn((64, 4096), generator=generator, dtype=torch.float64), dim=1)
+
+
+def test_rounding_to_the_output_type_is_right(softmax: "torch.Tensor") -> None:
+    rounded = softmax.to(torch.bfloat16)
+    assert scaled_error(rounded, softmax) <= tolerance_for(None, (rounded,))
+
+
+def test_zeros_are_wrong_although_every_element_is_below_an_absolute_tolerance(
+    softmax: "torch.Tensor",
+) -> None:
+    zeros = torch.zeros_like(softmax)
+    assert torch.allclose(zeros, softmax, atol=1e-1)
+    assert scaled_error(zeros, softmax) > 0.5
+
+
+@pytest.mark.parametrize(
+    "dropped", [slice(-1, None), slice(32, None), slice(0, None, 2)], ids=["tail", "half", "odd"]
+)
+def test_missing_rows_are_wrong(softmax: "torch.Tensor", dropped: slice) -> None:
+    wrong = softmax.clone()
+    wrong[dropped] = 0
+    assert scaled_error(wrong, softmax) > 8e-3
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_one_element_that_is_not_finite_is_wrong(softmax: "torch.Tensor", value: float) -> None:
+    wrong = softmax.clone()
+    wrong[5, 7] = value
+    assert scaled_error(wrong, softmax) == float("inf")
+    assert scaled_error(softmax, wrong) == float("inf")
+
+
+def test_equal_infinities_and_nan_are_right() -> None:
+    both = torch.tensor([1.0, float("inf"), float("nan"), -float("inf")])
+    assert scaled_error(both, both.double()) == 0.0
+
+
+def test_another_shape_is_wrong(softmax: "torch.Tensor") -> None:
+    assert scaled_error(softmax[:1], softmax) == float("inf")
+
+
+def test_an_allocation_that_is_never_written_is_poison() -> None:
+    with poisoned_allocations():
+        assert torch.isnan(torch.empty(8)).all()
+        assert torch.isnan(torch.empty_like(torch.ones(3))).all()
+        assert torch.isnan(torch.ones(3).new_empty(4)).all()
+        assert (torch.empty(4, dtype=torch.int32) == -(2**31)).all()
+    assert torch.empty.__name__ == "empty"
+
+
+def test_a_tolerance_that_accepts_zeros_is_refused(softmax: "torch.Tensor") -> None:
+    require_controls_to_fail((softmax,), 8e-3, "rows")
+    with pytest.raises(WorkloadError, match="accepts an output of zeros"):
+        require_controls_to_fail((softmax,), 1.0, "rows")
+
+
+def test_a_constant_result_cannot_be_checked() -> None:
+    with pytest.raises(WorkloadError, match="shifted"):
+        require_controls_to_fail((torch.ones(256, dtype=torch.float64),), 1e-3, "ones")
+
+
+def test_run_must_return_tensors() -> None:
+    with pytest.raises(WorkloadError, match="must return a tensor"):
+        outputs_of(None)

@@ -1,0 +1,63 @@
+"""Jobs in child processes: answers, failures, signals, time limits, and nothing left running."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from kdiag import isolate
+from kdiag.errors import WorkloadError
+from kdiag.isolate import Died
+
+
+def double(value: int) -> int:
+    return 2 * value
+
+
+def complain(_: int) -> int:
+    raise WorkloadError("The workload is wrong.")
+
+
+def divide(_: int) -> int:
+    return 1 // 0
+
+
+def die(number: int) -> int:
+    sys.stdout.write("fatal error: the compiler broke\n")
+    os.kill(os.getpid(), number)
+    return 0
+
+
+def sleep_below(_: int) -> int:
+    subprocess.run(["sleep", "987654"], check=False)
+    return 0
+
+
+def test_the_answer_comes_back() -> None:
+    assert isolate.run(double, 21, timeout_s=60) == 42
+
+
+def test_a_foreseen_failure_keeps_its_sentence_and_another_its_type() -> None:
+    foreseen, bug = isolate.run(complain, 0, timeout_s=60), isolate.run(divide, 0, timeout_s=60)
+    assert isinstance(foreseen, Died)
+    assert isinstance(bug, Died)
+    assert (foreseen.kind, foreseen.message) == ("error", "The workload is wrong.")
+    assert bug.message.startswith("ZeroDivisionError: ")
+    assert "Traceback" in bug.output
+
+
+def test_a_child_killed_by_a_signal_is_a_crash_with_its_first_error_line() -> None:
+    answer = isolate.run(die, int(signal.SIGSEGV), timeout_s=60)
+    assert isinstance(answer, Died)
+    assert (answer.kind, answer.message) == ("crash", "fatal error: the compiler broke (killed by SIGSEGV)")
+
+
+def test_the_time_limit_ends_the_child_and_all_that_it_started() -> None:
+    isolate.run(double, 1, timeout_s=60)
+    started = time.monotonic()
+    answer = isolate.run(sleep_below, 0, timeout_s=0.5)
+    assert isinstance(answer, Died)
+    assert answer.kind == "timeout"
+    assert time.monotonic() - started < 10
+    assert not subprocess.run(["pgrep", "-f", "sleep 987654"], capture_output=True, check=False).stdout

@@ -1,0 +1,85 @@
+"""Workload files: what is read without importing them, and the sentence for each mistake."""
+
+from pathlib import Path
+
+import pytest
+
+from kdiag.errors import WorkloadError
+from kdiag.workload import CommandWorkload, Workload, load_module, read, source_hash
+
+COMPLETE = "\n".join(
+    [
+        'KERNEL_FILE = "k.py"',
+        *(
+            f"def {name}(*_): ..."
+            for name in ("configs", "make_inputs", "run", "reference", "bytes_moved", "flops")
+        ),
+    ]
+)
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / name.replace("_dot_", ".")).write_text(text)
+    return folder
+
+
+def test_a_complete_file_and_the_toml_that_names_it(tmp_path: Path) -> None:
+    write(tmp_path, k_dot_py="", w_dot_py=COMPLETE, kdiag_dot_toml='workload = "w.py"')
+    for path in (tmp_path / "w.py", tmp_path / "kdiag.toml", tmp_path):
+        described = read(path)
+        assert isinstance(described, Workload)
+        assert (described.kernel_file, described.declares_tolerance) == (tmp_path / "k.py", False)
+
+
+def test_commands(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        k_dot_py="",
+        kdiag_dot_toml='kernel = "k.py"\n[test]\ncommand = "pytest -q"\n[bench]\ncommand = ["a", "b"]',
+    )
+    described = read(tmp_path)
+    assert isinstance(described, CommandWorkload)
+    assert (described.test, described.bench) == (("bash", "-c", "pytest -q"), ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("def run(): ...", "lacks configs, make_inputs"),
+        (COMPLETE.replace('KERNEL_FILE = "k.py"', ""), "needs KERNEL_FILE"),
+        (COMPLETE.replace('"k.py"', "str(1)"), "needs KERNEL_FILE"),
+        (COMPLETE.replace("k.py", "gone.py"), "does not exist"),
+        ("def (", "not valid Python"),
+        ("\0", "not valid Python"),
+    ],
+)
+def test_mistakes_in_a_workload_file(tmp_path: Path, text: str, sentence: str) -> None:
+    write(tmp_path, k_dot_py="", w_dot_py=text)
+    with pytest.raises(WorkloadError, match=sentence):
+        read(tmp_path / "w.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("workload = 3", "needs either workload"),
+        ('workload = "gone.py"', "no workload file"),
+        ("kernel", "not valid TOML"),
+        ('kernel = "gone.py"', "does not exist"),
+        ('kernel = "k.py"', r"needs \[test\]"),
+        ('kernel = "k.py"\n[test]\ncommand = "a"', r"needs \[bench\]"),
+    ],
+)
+def test_mistakes_in_a_toml(tmp_path: Path, text: str, sentence: str) -> None:
+    write(tmp_path, k_dot_py="", kdiag_dot_toml=text)
+    with pytest.raises(WorkloadError, match=sentence):
+        read(tmp_path)
+
+
+def test_what_is_imported_is_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "k.py"
+    path.write_bytes(b"VALUE = 1\r\n")
+    assert load_module(path, search=tmp_path, source_hash=source_hash("VALUE = 1\r\n")).VALUE == 1
+    with pytest.raises(WorkloadError, match="changed on disk"):
+        load_module(path, search=tmp_path, source_hash=source_hash("VALUE = 2\r\n"))
