@@ -1,120 +1,106 @@
 """Records what a workload launches, without a GPU: grid, kernel and arguments of every `ct.launch`.
 
 Child processes only. Inputs are made on torch's meta device where the workload allows it, so that shapes of many
-gigabytes cost nothing; a wrapper that looks at values gets CPU tensors.
+gigabytes cost nothing; a wrapper that looks at values gets CPU tensors. A wrapper that tunes itself with
+`ct.tune.exhaustive_search` is given the first configuration of its search space, since nothing can be timed here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
 import cuda.tile as ct
 import torch
-from torch.overrides import TorchFunctionMode
+from cuda.tile.compilation import KernelSignature
 
+from kdiag.diagnose.gpu_stand_in import CudaOn, gpu_stand_in
+from kdiag.diagnose.signature import describe, kernel_name, signature
 from kdiag.errors import WorkloadError
+from kdiag.records import Launch
 from kdiag.workload import Workload, load_module
 
-# Streaming multiprocessors, for wrappers that size a grid by them: A100, RTX 3090, RTX 4090, H200, B200, RTX 5090
-# (NVIDIA's architecture white papers; 132 is also what torch reports on an H200).
-SM_COUNTS = {
-    "sm_80": 108,
-    "sm_86": 82,
-    "sm_89": 128,
-    "sm_90": 132,
-    "sm_100": 148,
-    "sm_103": 148,
-    "sm_120": 170,
-}
+SEED = 1
 
 
 @dataclass(frozen=True)
 class Captured:
-    """One launch with its live kernel object. `arguments` are the values as they were passed."""
+    """A launch, the live kernel object it names, and the signature the run time would compile it for."""
 
+    launch: Launch
     kernel: Any
-    grid: tuple[int, ...]
-    arguments: tuple[Any, ...]
-    configuration: int
+    signature: KernelSignature
 
 
-def capture(workload: Workload, source: Path, target: str) -> list[Captured]:
+@dataclass
+class _Recorder:
+    """Stands in for `ct.launch`. The arguments themselves are not kept: they may be large."""
+
+    launches: list[Captured] = field(default_factory=list)
+
+    def __call__(
+        self, _stream: object, grid: Any, kernel: Any, arguments: Any, /, **_options: object
+    ) -> None:
+        name, values = kernel_name(kernel), tuple(arguments)
+        launch = Launch(name, _grid(grid), describe(kernel, values))
+        self.launches.append(Captured(launch, kernel, signature(kernel, values)))
+
+
+def capture(workload: Workload, source: Path, target: str) -> tuple[Captured, ...]:
     """Run every timed configuration of the workload on the kernel file `source` and record its launches.
 
     Raises WorkloadError when nothing is launched, and whatever the workload or the kernel file raise themselves.
     """
-    launches: list[Captured] = []
-    configuration = 0
-
-    def record(stream: object, grid: Any, kernel: Any, arguments: Any, /, **_: object) -> None:
-        grid = tuple(int(size) for size in (grid if isinstance(grid, tuple | list) else (grid,)))
-        launches.append(Captured(kernel, grid, tuple(arguments), configuration))
-
-    with _gpu_stand_in(target), patch.object(ct, "launch", record):
-        module = load_module(source, search=workload.kernel_file.parent)
-        described = load_module(workload.path, search=workload.path.parent)
-        for configuration, config in enumerate(described.configs()):  # noqa: B007 - read by `record`
-            _run(described, module, config)
-    if not launches:
+    found: list[Captured] = []
+    recorder = _Recorder()
+    with (
+        gpu_stand_in(target),
+        patch.object(ct, "launch", recorder),
+        patch.object(ct.tune, "exhaustive_search", _untimed),
+    ):
+        with CudaOn("cpu"):
+            module = load_module(source, search=workload.kernel_file.parent)
+            described = load_module(workload.path, search=workload.path.parent)
+            configurations = list(described.configs())
+        for index, config in enumerate(configurations):
+            _run(described, module, config, recorder)
+            found += [
+                replace(one, launch=replace(one.launch, configuration=index)) for one in recorder.launches
+            ]
+    if not found:
         raise WorkloadError(
             f"{workload.path} launches no cuTile kernel; run(module, inputs) must call ct.launch."
         )
-    return launches
+    return tuple(found)
 
 
-def _run(workload: ModuleType, module: ModuleType, config: Any) -> None:
+def _run(workload: ModuleType, module: ModuleType, config: Mapping[str, object], recorder: _Recorder) -> None:
+    """Leave the launches of one configuration in the recorder."""
     try:
-        with _CudaAs("meta"):
-            workload.run(module, workload.make_inputs(config, "meta", 1))
-    except (
-        RuntimeError,
-        NotImplementedError,
-        ValueError,
-    ):  # the meta device has no values and lacks operators
-        with _CudaAs("cpu"):
-            workload.run(module, workload.make_inputs(config, "cpu", 1))
+        _run_on("meta", workload, module, config, recorder)
+    except (RuntimeError, TypeError, ValueError):  # meta tensors have no values to look at
+        _run_on("cpu", workload, module, config, recorder)
 
 
-class _CudaAs(TorchFunctionMode):  # type: ignore[misc] # torch is not type-checked
-    """Creates on `device` what the code asks for on a GPU."""
-
-    def __init__(self, device: str) -> None:
-        super().__init__()
-        self._device = device
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = dict(kwargs or {})
-        if kwargs.get("device") is not None and torch.device(kwargs["device"]).type == "cuda":
-            kwargs["device"] = self._device
-        return func(*args, **kwargs)
+def _run_on(
+    device: str, workload: ModuleType, module: ModuleType, config: Mapping[str, object], recorder: _Recorder
+) -> None:
+    recorder.launches.clear()
+    with torch.device(device), CudaOn(device):
+        workload.run(module, workload.make_inputs(config, "cuda", SEED))
 
 
-@contextmanager
-def _gpu_stand_in(target: str) -> Iterator[None]:
-    """Answer what launch wrappers ask torch about the card, as a card of `target` would."""
-    number = int(target.removeprefix("sm_"))
-    capability = (number // 10, number % 10)
-    count = SM_COUNTS.get(target, 132)
-    properties = SimpleNamespace(
-        multi_processor_count=count, major=capability[0], minor=capability[1], name=target, warp_size=32
+def _untimed(search_space: Sequence[Any], *_arguments: object, **_options: object) -> ct.tune.TuningResult:
+    first = ct.tune.Measurement(
+        config=search_space[0], mean_us=math.nan, error_margin_us=math.nan, num_samples=0
     )
-    answers = {
-        "is_available": True,
-        "device_count": 1,
-        "current_device": 0,
-        "get_device_capability": capability,
-        "get_device_name": target,
-        "get_device_properties": properties,
-        "current_stream": SimpleNamespace(cuda_stream=0),
-        "synchronize": None,
-    }
-    with ExitStack() as stack:
-        for name, answer in answers.items():
-            stack.enter_context(patch.object(torch.cuda, name, lambda *_, _answer=answer, **__: _answer))
-        yield
+    return ct.tune.TuningResult(best=first, successes=(first,), failures=())
+
+
+def _grid(grid: Any) -> tuple[int, ...]:
+    return tuple(map(int, grid)) if isinstance(grid, tuple | list) else (int(grid),)

@@ -13,7 +13,7 @@ from kdiag.isolate import Died
 from kdiag.records import Compilation, CompileFailure
 from kdiag.workload import Workload
 
-NEEDED = ("torch", "cuda.tile")
+NEEDED = {"torch": "torch", "cuda.tile": "cuda-tile"}
 
 
 def compile_workload(
@@ -24,8 +24,9 @@ def compile_workload(
     `target` is an architecture such as "sm_90". `timeout_s` bounds each variant; a compiler that dies or hangs
     becomes a CompileFailure and harms nothing else.
     """
-    if missing := [name for name in NEEDED if not _installed(name)]:
-        reason = f'{" and ".join(missing)} not installed; run pip install "kdiag[gpu]"'
+    if missing := [package for module, package in NEEDED.items() if not _installed(module)]:
+        verb = "is" if len(missing) == 1 else "are"
+        reason = f'{" and ".join(missing)} {verb} not installed; run pip install "kdiag[gpu]".'
         return (CompileFailure("unavailable", reason),) * len(sources)
     isolate.warm_up()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -36,16 +37,11 @@ def _one(workload: Workload, source: Path, target: str, timeout_s: float) -> Com
     from kdiag.diagnose.compile_job import CompileRequest, compile_source
 
     answer = isolate.run(compile_source, CompileRequest(workload, source, target), timeout_s=timeout_s)
-    if not isinstance(answer, Died):
-        return answer
-    if "tileiras was killed by signal" in answer.message:
-        return CompileFailure("crash", answer.message)
-    kind = "unavailable" if "is not installed" in answer.message else answer.kind
-    return CompileFailure(kind, answer.message)
+    return CompileFailure(answer.kind, answer.message) if isinstance(answer, Died) else answer
 
 
-def _installed(name: str) -> bool:
+def _installed(module: str) -> bool:
     try:
-        return find_spec(name) is not None
+        return find_spec(module) is not None
     except ModuleNotFoundError:
         return False

@@ -7,26 +7,21 @@ time limit.
 from __future__ import annotations
 
 import io
-import shutil
-import subprocess
-import tempfile
 import time
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, files
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cuda.tile.compilation import KernelSignature, export_kernel
+import cuda.tile as ct
+from cuda.tile.compilation import export_kernel
 
 from kdiag.diagnose.capture import Captured, capture
-from kdiag.diagnose.cubin import read_cubin
+from kdiag.diagnose.cubin import CubinError, read_cubin
 from kdiag.diagnose.remarks import parse
-from kdiag.diagnose.signature import describe, signature
-from kdiag.errors import ToolMissing, WorkloadError
-from kdiag.records import CompileEvidence, Launch
+from kdiag.diagnose.tileiras import CompilerCrash, CompilerRefusal, assemble, find_tileiras
+from kdiag.errors import ToolMissing
+from kdiag.records import Compilation, CompileEvidence, CompileFailure, Remark
 from kdiag.workload import Workload
-
-TILEIRAS_PACKAGE = "nvidia-cuda-tileiras"
 
 
 @dataclass(frozen=True)
@@ -38,78 +33,81 @@ class CompileRequest:
     target: str
 
 
-def compile_source(request: CompileRequest) -> tuple[CompileEvidence, ...]:
+def compile_source(request: CompileRequest) -> Compilation:
     """Capture the launches and compile each distinct (kernel, signature, hints) once, in the order of capture."""
-    compiler = find_tileiras()
+    try:
+        compiler = find_tileiras()
+    except ToolMissing as missing:
+        return CompileFailure("unavailable", str(missing))
     evidence: dict[tuple[str, str], CompileEvidence] = {}
     for captured in capture(request.workload, request.source, request.target):
-        arguments = describe(captured.kernel, captured.arguments)
-        signed = signature(captured.kernel, arguments)
-        assert signed.symbol is not None
-        key = (signed.symbol, repr(captured.kernel._compiler_options))
-        if key not in evidence:
-            name = captured.kernel._annotated_function.pyfunc.__name__
-            launch = Launch(name, captured.grid, arguments, captured.configuration)
-            evidence[key] = _compile(captured, launch, signed, (compiler, request.target))
+        key = (str(captured.signature.symbol), repr(_options(captured.kernel)))
+        if key in evidence:
+            continue
+        compiled = _compile(captured, compiler, request)
+        if isinstance(compiled, CompileFailure):
+            return compiled
+        evidence[key] = compiled
     return tuple(evidence.values())
 
 
-def _compile(
-    captured: Captured, launch: Launch, signed: KernelSignature, toolchain: tuple[Path, str]
-) -> CompileEvidence:
-    compiler, target = toolchain
-    started = time.monotonic()
-    bytecode = io.BytesIO()
-    export_kernel(captured.kernel, [signed], bytecode, gpu_code=target, output_format="tileir_bytecode")
-    with tempfile.TemporaryDirectory(prefix="kdiag-compile-") as folder:
-        cubin, remarks = Path(folder) / "kernel.cubin", Path(folder) / "remarks.yaml"
-        source = Path(folder) / "kernel.tileirbc"
-        source.write_bytes(bytecode.getvalue())
-        options = ["--lineinfo", "--remarks=all", "--remark-format=yaml", f"--remarks-output-file={remarks}"]
-        level = f"-O{captured.kernel._compiler_options.opt_level_for_target(target)}"
-        _tileiras([str(compiler), str(source), "-o", str(cubin), f"--gpu-name={target}", level, *options])
-        resources = read_cubin(cubin.read_bytes())[str(signed.symbol)]
-        said = parse(remarks.read_text(errors="replace")) if remarks.is_file() else ()
+def _compile(captured: Captured, compiler: Path, request: CompileRequest) -> CompileEvidence | CompileFailure:
+    kernel, started, bytecode = captured.launch.kernel, time.monotonic(), io.BytesIO()
+    try:
+        _export(captured, request.target, bytecode)
+        compiled = assemble(
+            compiler, bytecode.getvalue(), request.target, _opt_level(captured, request.target)
+        )
+        resources = read_cubin(compiled.cubin)[str(captured.signature.symbol)]
+    except ct.TileError as error:
+        return CompileFailure("error", _front_end_message(error), kernel)
+    except (CompilerRefusal, CubinError) as error:
+        return CompileFailure("error", str(error), kernel)
+    except CompilerCrash as error:
+        return CompileFailure("crash", str(error), kernel)
+    except ToolMissing as error:
+        return CompileFailure("unavailable", str(error), kernel)
     return CompileEvidence(
-        kernel=launch.kernel,
-        target=target,
-        launch=launch,
+        kernel=kernel,
+        target=request.target,
+        launch=captured.launch,
         registers=resources.registers,
         stack_bytes=resources.stack_bytes,
         shared_bytes=resources.shared_bytes,
         code_bytes=resources.code_bytes,
         code_hash=resources.code_hash,
-        remarks=said,
+        remarks=tuple(_named(remark, request.source) for remark in parse(compiled.remarks)),
         seconds=time.monotonic() - started,
     )
 
 
-def _tileiras(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode == 0:
-        return
-    lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-    reason = next((line for line in lines if "error" in line.lower()), lines[0] if lines else "no message")
-    if done.returncode < 0:
-        raise CompilerCrash(f"tileiras was killed by signal {-done.returncode}: {reason}")
-    raise WorkloadError(f"tileiras refused the kernel: {reason}")
+def _export(captured: Captured, target: str, bytecode: io.BytesIO) -> None:
+    export_kernel(
+        captured.kernel, [captured.signature], bytecode, gpu_code=target, output_format="tileir_bytecode"
+    )
 
 
-class CompilerCrash(WorkloadError):
-    """The tile compiler died of a signal."""
+def _options(kernel: Any) -> Any:
+    """The decorator hints. They belong to what is compiled, and cuda-tile has no public name for them."""
+    return getattr(kernel, "_compiler_options", None)
 
 
-def find_tileiras() -> Path:
-    """The tile compiler: of the pip package, else on PATH. Raises ToolMissing."""
-    try:
-        listed: Any = files(TILEIRAS_PACKAGE) or ()
-    except PackageNotFoundError:
-        listed = ()
-    packaged = [Path(str(file.locate())) for file in listed if file.name == "tileiras"]
-    import nvidia
+def _opt_level(captured: Captured, target: str) -> int:
+    """The optimization level the decorator asks for; 3 is the default of `ct.kernel`."""
+    level_for_target = getattr(_options(captured.kernel), "opt_level_for_target", None)
+    return int(level_for_target(target)) if level_for_target is not None else 3
 
-    packaged += [Path(root) / "cu13" / "bin" / "tileiras" for root in nvidia.__path__]
-    found = next((path for path in packaged if path.is_file()), None) or shutil.which("tileiras")
-    if found is None:
-        raise ToolMissing('The tile compiler tileiras is not installed; run pip install "kdiag[gpu]".')
-    return Path(found)
+
+def _front_end_message(error: ct.TileError) -> str:
+    """The message of the front end and its place in the source, as `message (file.py:12)`."""
+    text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    place = getattr(error, "loc", None)
+    line, file = getattr(place, "line", 0), getattr(place, "filename", None)
+    return f"{text} ({Path(file).name}:{line})" if line and file else text
+
+
+def _named(remark: Remark, source: Path) -> Remark:
+    """Remarks in the edited file name it without its folder, as the facts of its source do."""
+    if Path(remark.where.file) != source:
+        return remark
+    return replace(remark, where=replace(remark.where, file=source.name))

@@ -1,7 +1,8 @@
 """Reads what a cubin says of its kernels: machine code, registers, stack frame, shared memory.
 
-A cubin is an ELF64 file. Machine code is in `.text.<kernel>`; the resources are attributes of `.nv.info` (format as
-in binutils-style dumps of `cuobjdump -elf`: one byte format, one byte attribute, two bytes size, then the value).
+A cubin is an ELF64 file. Machine code is in `.text.<kernel>`; the resources are attributes of `.nv.info` (one byte
+format, one byte attribute, two bytes size, then the value), named as `cuobjdump -elf` prints them. The figures are
+those of `cuobjdump -res-usage` (compared for sm_80, sm_90, sm_100 and sm_120).
 Only the machine code is hashed, so that a line number in the debug sections does not look like a change.
 """
 
@@ -12,6 +13,8 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from kdiag.errors import KdiagError
+
 EIATTR_FRAME_SIZE = 0x11
 EIATTR_REGCOUNT = 0x2F
 SIZED_VALUE = 0x04  # the attribute's format: two bytes of size, then that many bytes
@@ -21,7 +24,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 SHT_SYMTAB = 2
 
 
-class CubinError(ValueError):
+class CubinError(KdiagError):
     """The bytes are not a cubin that this reader understands."""
 
 
@@ -50,7 +53,7 @@ def read_cubin(data: bytes) -> Mapping[str, KernelResources]:
     try:
         sections = _sections(data)
         info = _attributes(sections)
-    except (struct.error, IndexError, UnicodeDecodeError, ValueError) as error:
+    except (struct.error, IndexError, OverflowError, ValueError) as error:
         raise CubinError(f"not a readable cubin: {error}") from None
     shared = {
         s.name.removeprefix(".nv.shared."): s.size for s in sections if s.name.startswith(".nv.shared.")

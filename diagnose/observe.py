@@ -23,27 +23,27 @@ REMARKS: dict[str, tuple[Test, str]] = {
     ),
     "compile.tma_loads": (
         lambda r: r.name == "RemarkMemoryLoadInstructionSelected" and "TMA" in r.instruction,
-        "loads through TMA",
+        "tile loads through TMA",
     ),
     "compile.global_loads": (
         lambda r: r.name == "RemarkMemoryLoadInstructionSelected" and "TMA" not in r.instruction,
-        "loads by ordinary instructions",
+        "tile loads by ordinary instructions",
     ),
     "compile.tma_loads_rejected": (
         lambda r: r.name == "RemarkMemoryTmaLoadFailed",
-        "loads that cannot use TMA",
+        "tile loads that cannot use TMA",
     ),
     "compile.tma_stores": (
         lambda r: r.name == "RemarkMemoryStoreInstructionSelected" and "TMA" in r.instruction,
-        "stores through TMA",
+        "tile stores through TMA",
     ),
     "compile.global_stores": (
         lambda r: r.name == "RemarkMemoryStoreInstructionSelected" and "TMA" not in r.instruction,
-        "stores by ordinary instructions",
+        "tile stores by ordinary instructions",
     ),
     "compile.tma_stores_rejected": (
         lambda r: r.name == "RemarkMemoryTmaStoreFailed",
-        "stores that cannot use TMA",
+        "tile stores that cannot use TMA",
     ),
 }
 RESOURCES: dict[str, tuple[Callable[[CompileEvidence], int | None], str, str]] = {

@@ -28,7 +28,10 @@ def _remarks(text: str) -> Iterator[Remark]:
     starts = list(_START.finditer(text))
     ends = [*(start.start() for start in starts[1:]), len(text)]
     for start, end in zip(starts, ends, strict=False):
-        fields = _fields(text[start.end() : end])
+        document, closed, _ = text[start.end() : end].partition("\n...")
+        if not closed:
+            continue  # cut off: its last figure may lack digits
+        fields = _fields(document)
         place = _PLACE.search(fields.get("DebugLoc", ""))
         if "Name" not in fields or place is None:
             continue

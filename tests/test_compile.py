@@ -5,15 +5,11 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("cuda.tile")
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
-from hypothesis import given, settings  # noqa: E402 - after the skips
-from hypothesis import strategies as st  # noqa: E402
-
-from kdiag import workload as workloads  # noqa: E402
+from kdiag import workload as workloads  # noqa: E402 - after the skips
 from kdiag.diagnose.compile import compile_workload  # noqa: E402
-from kdiag.diagnose.cubin import CubinError, read_cubin  # noqa: E402
 from kdiag.diagnose.observe import from_compilation  # noqa: E402
 from kdiag.records import Compilation, CompileFailure  # noqa: E402
 from kdiag.workload import Workload  # noqa: E402
@@ -105,23 +101,26 @@ def test_a_variant_that_does_not_compile_is_a_record(
     assert answer.message
 
 
-def test_symbols_are_those_of_the_run_time() -> None:
-    """As an H200 profile of cuda-tile 1.7 named the launches of the same shapes."""
-    import cuda.tile as ct
-
-    from kdiag.diagnose.signature import describe, signature
-
-    @ct.kernel
-    def rows(x, y, n: ct.Constant[int]):  # type: ignore[no-untyped-def] # tile code
-        pass
-
-    x = torch.empty((32768, 4096), dtype=torch.bfloat16, device="meta")
-    symbol = signature(rows, describe(rows, (x, x, 4096))).symbol
-    assert symbol == "rows_Kt1_A2bf16_1v8l0_2t1_3i16_p16_A2bf16_1v8l0_2t1_3i16_p16_I4096"
+def test_front_end_and_compiler_name_the_place_of_an_error(tmp_path: Path) -> None:
+    wrong_rank = compiled("softmax", tmp_path, ("(row, columns), check", "(row,), check"))
+    assert isinstance(wrong_rank, CompileFailure)
+    assert (wrong_rank.kind, wrong_rank.kernel) == ("error", "softmax_kernel")
+    assert "(softmax.py:11)" in wrong_rank.message
 
 
-@settings(max_examples=200)
-@given(st.binary(max_size=400), st.booleans())
-def test_bytes_that_are_no_cubin_are_one_clear_error(data: bytes, elf: bool) -> None:
-    with pytest.raises(CubinError, match="not a readable cubin"):
-        read_cubin(b"\x7fELF\x02" + data if elf else data)
+def test_hints_make_a_different_kernel_and_the_same_hints_the_same(tmp_path: Path) -> None:
+    launch = "    ct.launch(torch.cuda.current_stream(), (rows, 1, 1), softmax_kernel, (x, y, tile))\n"
+    again = launch + launch.replace("softmax_kernel,", "softmax_kernel.replace_hints(occupancy=8),")
+    answer = compiled("softmax", tmp_path, (launch, launch + again))
+    assert not isinstance(answer, CompileFailure)
+    assert len(answer) == 4
+    assert answer[0].code_hash != answer[1].code_hash
+
+
+def test_without_the_toolchain_the_evidence_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kdiag.diagnose.compile.NEEDED", {"no_such.module": "cuda-tile", "sys": "torch"})
+    answer = compiled("softmax", tmp_path)
+    reason = 'cuda-tile is not installed; run pip install "kdiag[gpu]".'
+    assert answer == CompileFailure("unavailable", reason)

@@ -16,11 +16,15 @@ from kdiag.records import Place, Promise, Safety, Scalar, Variant
 
 @dataclass(frozen=True)
 class Applied:
-    """The edited source. `where` is the first changed statement in the source before the edit."""
+    """The edited source. `where` is the first changed statement in the source before the edit.
+
+    `safety` overrides the variant's where what was changed is safer or less safe than the variant in general.
+    """
 
     source: str
     where: Place | None = None
     promises: tuple[Promise, ...] = ()
+    safety: Safety | None = None
 
 
 @dataclass(frozen=True)

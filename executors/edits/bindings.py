@@ -10,7 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import libcst as cst
+import libcst.matchers as m
 from libcst.metadata import CodePosition, CodeRange
+
+from kdiag.executors.edits.syntax import nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +39,7 @@ class Bindings:
         self._parents = parents
         self._positions = positions
         self._by_name: dict[str, list[Binding]] = {}
-        collector = _Collector(parents)
-        function.visit(collector)
-        for binding in collector.found:
+        for binding in _collect(function, parents):
             self._by_name.setdefault(binding.name, []).append(binding)
 
     def reaching(self, name: str, use: cst.CSTNode) -> Binding | None:
@@ -62,11 +63,18 @@ class Bindings:
         """Whether the function never binds the name."""
         return name not in self._by_name
 
+    def is_bound_once(self, name: str) -> bool:
+        """Whether the function binds the name at exactly one place."""
+        return len(self._by_name.get(name, ())) == 1
+
     def same(self, expression: cst.CSTNode, here: cst.CSTNode, there: cst.CSTNode) -> bool:
         """Whether every name in the expression certainly stands for the same value at both places."""
         return all(
             self.is_global(name)
-            or (self.reaching(name, here) is not None and self.reaching(name, here) is self.reaching(name, there))
+            or (
+                self.reaching(name, here) is not None
+                and self.reaching(name, here) is self.reaching(name, there)
+            )
             for name in names_in(expression)
         )
 
@@ -102,73 +110,51 @@ class _At:
         return _At(position.line, position.column)
 
 
+def name_nodes(node: cst.CSTNode) -> list[cst.Name]:
+    """The variable names below a node, read or bound; attributes and keywords are none."""
+    attributes = {n.attr for n in nodes(node, cst.Attribute)}
+    keywords = {n.keyword for n in nodes(node, cst.Arg)}
+    return [name for name in nodes(node, cst.Name) if name not in attributes and name not in keywords]
+
+
 def names_in(expression: cst.CSTNode) -> set[str]:
-    """The variable names that an expression reads; attributes and keywords are none."""
-    found: set[str] = set()
-
-    class Reader(cst.CSTVisitor):
-        def visit_Name(self, node: cst.Name) -> None:
-            found.add(node.value)
-
-        def visit_Attribute(self, node: cst.Attribute) -> bool:
-            node.value.visit(self)
-            return False
-
-        def visit_Arg(self, node: cst.Arg) -> bool:
-            node.value.visit(self)
-            return False
-
-    expression.visit(Reader())
-    return found
+    """The variable names that an expression uses."""
+    return {name.value for name in name_nodes(expression)}
 
 
-class _Collector(cst.CSTVisitor):
-    """Finds every binding in a function."""
+def _collect(function: cst.FunctionDef, parents: Mapping[cst.CSTNode, cst.CSTNode]) -> Iterator[Binding]:
+    """Every binding in the function, parameters first."""
+    yield from (
+        Binding(param.name.value, param, function.body) for param in nodes(function.params, cst.Param)
+    )
+    for node in m.findall(function.body, m.OneOf(*_BINDERS)):
+        block = node
+        while not isinstance(block, cst.BaseSuite):
+            block = parents[block]
+        match node:
+            case cst.Assign():
+                for target in node.targets:
+                    yield from _bind(target.target, node, block, node.value)
+            case cst.AnnAssign():
+                yield from _bind(node.target, node, block, node.value)
+            case cst.For(target=cst.Name(value=name)):
+                yield Binding(name, node, node.body, loop=node)
+            case cst.AugAssign() | cst.NamedExpr() | cst.For():
+                yield from _bind(node.target, node, block)
 
-    def __init__(self, parents: Mapping[cst.CSTNode, cst.CSTNode]) -> None:
-        self.found: list[Binding] = []
-        self._parents = parents
 
-    def _block(self, node: cst.CSTNode) -> cst.CSTNode:
-        while not isinstance(node, cst.BaseSuite):
-            node = self._parents[node]
-        return node
+_BINDERS = (m.Assign(), m.AnnAssign(), m.AugAssign(), m.NamedExpr(), m.For())
 
-    def _bind(
-        self, target: cst.BaseExpression, node: cst.CSTNode, value: cst.BaseExpression | None = None
-    ) -> None:
-        if isinstance(target, cst.Name):
-            self.found.append(Binding(target.value, node, self._block(node), value))
-        elif isinstance(target, cst.Tuple | cst.List):
-            values: list[cst.BaseExpression | None] = [None] * len(target.elements)
-            if isinstance(value, cst.Tuple) and len(value.elements) == len(target.elements):
-                values = [element.value for element in value.elements]
-            for element, part in zip(target.elements, values, strict=True):
-                self._bind(element.value, node, part)
 
-    def visit_Param(self, node: cst.Param) -> None:
-        parent = self._parents[self._parents[node]]
-        if isinstance(parent, cst.FunctionDef):
-            self.found.append(Binding(node.name.value, node, parent.body))
-
-    def visit_Assign(self, node: cst.Assign) -> None:
-        for target in node.targets:
-            self._bind(target.target, node, node.value)
-
-    def visit_AnnAssign(self, node: cst.AnnAssign) -> None:
-        self._bind(node.target, node, node.value)
-
-    def visit_AugAssign(self, node: cst.AugAssign) -> None:
-        self._bind(node.target, node)
-
-    def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
-        self._bind(node.target, node)
-
-    def visit_AsName(self, node: cst.AsName) -> None:
-        self._bind(node.name, node)
-
-    def visit_For(self, node: cst.For) -> None:
-        if isinstance(node.target, cst.Name):
-            self.found.append(Binding(node.target.value, node, node.body, loop=node))
-        else:
-            self._bind(node.target, node)
+def _bind(
+    target: cst.BaseExpression, node: cst.CSTNode, block: cst.CSTNode, value: cst.BaseExpression | None = None
+) -> Iterator[Binding]:
+    """The bindings of one assignment target; a tuple is taken apart where the value is a tuple as well."""
+    if isinstance(target, cst.Name):
+        yield Binding(target.value, node, block, value)
+    elif isinstance(target, cst.Tuple | cst.List):
+        values: list[cst.BaseExpression | None] = [None] * len(target.elements)
+        if isinstance(value, cst.Tuple) and len(value.elements) == len(target.elements):
+            values = [element.value for element in value.elements]
+        for element, part in zip(target.elements, values, strict=True):
+            yield from _bind(element.value, node, block, part)

@@ -22,6 +22,9 @@ from kdiag.records import ConfigurationTiming, Evidence, Iteration, Suggestion
 from kdiag.reporters.markdown import perf_results, write_atomically
 from kdiag.reporters.terminal_auto import Terminal
 
+# The least speed-up, by the optimistic end of its prior, for which an iteration is spent: the smallest gain that the
+# TileGym policy goes on for.
+WORTH_TRYING = 1.02
 STATES: dict[str, State] = {
     "keep": "kept",
     "revert": "reverted",
@@ -134,15 +137,11 @@ class Run:
         return Parent(source, findings.compilation, speedup_so_far(self.iterations), frozenset(self.earlier))
 
     def _next(self) -> Suggestion | None:
-        """The next suggestion that may be tried and is expected to help by at least the policy's smallest gain."""
+        """The next suggestion, unless at best it is expected to gain less than is worth an iteration."""
         assert self.tree is not None
         suggestion = self.tree.next_open()
-        if (
-            suggestion is None
-            or suggestion.expected_speedup.high < 1 + self.arena.policy.low_priority_pct / 100
-        ):
-            return None
-        return suggestion
+        worth = suggestion is not None and suggestion.expected_speedup.high >= WORTH_TRYING
+        return suggestion if worth else None
 
     def _stop(self) -> str | None:
         left = self._headroom()

@@ -26,7 +26,7 @@ from kdiag.loop.findings import choose_kernel
 from kdiag.records import Gpu, Observations
 from kdiag.reporters.run_summary import RunHeader
 from kdiag.reporters.terminal_auto import Terminal
-from kdiag.rules.load_metrics import load_metrics
+from kdiag.rules.load_metrics import to_collect
 from kdiag.rules.load_policies import Policy
 from kdiag.workload import CommandWorkload, Workload
 
@@ -67,10 +67,7 @@ def prepare(request: Request) -> Plan:
     described = workloads.read(request.workload)
     source = described.kernel_file.read_bytes().decode()
     kernel = choose_kernel(source, str(described.kernel_file), request.kernel)
-    if request.replay is not None:
-        gpu = ReplayBench(request.replay).gpu()
-    else:
-        gpu = probe_gpu()
+    gpu = ReplayBench(request.replay).gpu() if request.replay is not None else probe_gpu()
     return Plan(request, described, kernel, gpu, _target(request, gpu), _rounding(request, described))
 
 
@@ -161,8 +158,7 @@ def _bench(plan: Plan, worktree: Worktree) -> Bench | None:
     if isinstance(described, CommandWorkload):
         bench = CommandBench(described, worktree.path, worktree.file, plan.gpu)
     else:
-        metrics = tuple(metric.names[0] for metric in load_metrics().values())
-        bench = DeviceBench(described, plan.gpu, metrics, _observations)
+        bench = DeviceBench(described, plan.gpu, to_collect(), _observations)
     return RecordingBench(bench, request.record) if request.record is not None else bench
 
 

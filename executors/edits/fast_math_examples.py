@@ -1,0 +1,151 @@
+"""The examples of H."""
+
+from __future__ import annotations
+
+from kdiag.executors.edits.base import Example
+
+
+def softmax(exponential: str, quotient: str) -> str:
+    """A row softmax with these two expressions."""
+    return f"""import cuda.tile as ct
+
+
+@ct.kernel
+def softmax(x, y, TILE: ct.Constant[int]):
+    row = ct.bid(0)
+    columns = ct.arange(TILE, dtype=ct.int32)
+    values = ct.gather(x, (row, columns), check_bounds=True, padding_value=-float("inf"))
+    values = ct.astype(values, ct.float32)
+    largest = ct.max(values, axis=0, keepdims=True)
+    numerator = {exponential}  # at most 1
+    denominator = ct.sum(numerator, axis=0, keepdims=True)
+    result = {quotient}
+    ct.scatter(y, (row, columns), ct.astype(result, y.dtype), check_bounds=True)
+
+
+def launch(stream, x, y, columns):
+    scale = columns / 2
+    ct.launch(stream, (x.shape[0], 1, 1), softmax, (x, y, ct.cdiv(columns, 2) * int(scale)))
+"""
+
+
+def elementwise(result: str, cast: str = "ct.float32") -> str:
+    """An elementwise kernel over two inputs with this result; `cast` is the dtype it computes in."""
+    return f"""import cuda.tile as ct
+
+EPS = 1e-6
+
+
+@ct.kernel
+def elementwise(x, y, z, n: int, T: ct.Constant[int]):
+    index = ct.bid(0) * T + ct.arange(T, dtype=ct.int32)
+    a = ct.astype(ct.gather(x, index), {cast})
+    b = ct.astype(ct.gather(y, index), {cast})
+    result = {result}
+    ct.scatter(z, index, ct.astype(result, z.dtype))
+"""
+
+
+def loop(divide: str) -> str:
+    """An accumulator carried through a loop, and its division."""
+    return f"""import cuda.tile as ct
+
+
+@ct.kernel
+def average(x, y, TM: ct.Constant[int], TN: ct.Constant[int]):
+    row = ct.bid(0)
+    total = ct.zeros((TM, TN), dtype=ct.float32)
+    weight = ct.full((TM, 1), 0.0, dtype=ct.float32)
+    for k in range(ct.num_tiles(x, axis=1, shape=(TM, TN))):
+        tile = ct.load(x, (row, k), (TM, TN))
+        weight = weight + ct.sum(ct.astype(tile, ct.float32), axis=1, keepdims=True)
+        total = total + ct.astype(tile, ct.float32)
+    {divide}
+    ct.store(y, (row, 0), ct.astype(total, y.dtype))
+"""
+
+
+EXP = "ct.exp(values - largest)"
+EXP2 = "ct.exp2((values - largest) * 1.4426950408889634, flush_to_zero=True)"
+APPROX = "rounding_mode=ct.RoundingMode.APPROX, flush_to_zero=True"
+DIVIDE = "numerator / denominator"
+FAST_DIVIDE = f"ct.truediv(numerator, denominator, {APPROX})"
+
+
+def _edit(name: str, variant: str, kernel: str, texts: tuple[str, str]) -> Example:
+    return Example(name, kernel, variant, *texts)
+
+
+def _elementwise(name: str, variant: str, before: str, after: str) -> Example:
+    return Example(name, "elementwise", variant, elementwise(before), elementwise(after))
+
+
+def _refused(name: str, variant: str, before: str, reason: str) -> Example:
+    kernel = before.partition("def ")[2].partition("(")[0]
+    return Example(name, kernel, variant, before, refused=reason)
+
+
+EXAMPLES: tuple[Example, ...] = (
+    _edit("softmax", "all", "softmax", (softmax(EXP, DIVIDE), softmax(EXP2, FAST_DIVIDE))),
+    _edit("softmax, exp alone", "exp2", "softmax", (softmax(EXP, DIVIDE), softmax(EXP2, DIVIDE))),
+    _edit(
+        "softmax, division alone",
+        "approx-division",
+        "softmax",
+        (softmax(EXP, DIVIDE), softmax(EXP, FAST_DIVIDE)),
+    ),
+    _edit(
+        "softmax, one division a row",
+        "reciprocal",
+        "softmax",
+        (softmax(EXP, DIVIDE), softmax(EXP, f"numerator * ct.truediv(1.0, denominator, {APPROX})")),
+    ),
+    _elementwise(
+        "silu",
+        "all",
+        "a / (1.0 + ct.exp(-a)) * b",
+        f"ct.truediv(a, 1.0 + ct.exp2(-a * 1.4426950408889634, flush_to_zero=True), {APPROX}) * b",
+    ),
+    _elementwise(
+        "a root in the divisor",
+        "rsqrt",
+        "a / ct.sqrt(b * b + EPS)",
+        "a * ct.rsqrt(b * b + EPS, flush_to_zero=True)",
+    ),
+    _elementwise(
+        "the reciprocal of a root",
+        "rsqrt",
+        "a * (1 / ct.sqrt(b + EPS))",
+        "a * ct.rsqrt(b + EPS, flush_to_zero=True)",
+    ),
+    _elementwise(
+        "a root and a mean",
+        "all",
+        "a / ct.sqrt(ct.sum(b * b) / n)",
+        f"a * ct.rsqrt(ct.truediv(ct.sum(b * b), n, {APPROX}), flush_to_zero=True)",
+    ),
+    _elementwise("tanh", "tanh", "ct.tanh(a) * b", "ct.tanh(a, rounding_mode=ct.RoundingMode.APPROX) * b"),
+    _elementwise("truediv", "approx-division", "ct.truediv(a, b)", f"ct.truediv(a, b, {APPROX})"),
+    _edit(
+        "a division in place",
+        "all",
+        "average",
+        (loop("total /= weight"), loop(f"total = ct.truediv(total, weight, {APPROX})")),
+    ),
+    _refused("a tile of unknown dtype", "all", elementwise("ct.exp(a)", "x.dtype"), "`ct.exp(a)` in line 11"),
+    _refused("bfloat16", "approx-division", elementwise("a / b", "ct.bfloat16"), "cannot tell that `a / b`"),
+    _refused("float64", "exp2", elementwise("ct.exp(a)", "ct.float64"), "cannot tell that `ct.exp(a)`"),
+    _refused("no tanh", "tanh", elementwise("a * b"), "no tanh"),
+    _refused("numbers alone", "approx-division", elementwise("a * (n / 2)"), "no division"),
+    _refused("index arithmetic", "all", elementwise("a * (n // 2)"), "no exponential or division"),
+    _refused("fast already", "all", softmax(EXP2, FAST_DIVIDE), "no exponential or division"),
+    _refused(
+        "a bucket of a quantizer", "all", elementwise("ct.astype(a / b, ct.int8)"), "quantizes in line 11"
+    ),
+    _refused(
+        "a divisor that is no row value",
+        "reciprocal",
+        elementwise("a / b"),
+        "no division by a value of the row",
+    ),
+)

@@ -1,0 +1,126 @@
+"""One kernel seen through its assignments: what an expression stands for, and calls rewritten in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+import libcst as cst
+
+from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.bindings import Bindings, name_nodes, names_in
+from kdiag.executors.edits.syntax import KernelSource, dotted, nodes, read_kernel
+from kdiag.records import Place
+
+Rewrite = Callable[[cst.Call], cst.BaseExpression]
+
+
+class KernelView:
+    """A parsed kernel together with its bindings; `tile` is the name under which the file imports cuda.tile."""
+
+    def __init__(self, source: KernelSource) -> None:
+        self.source = source
+        self.bindings = Bindings(source.function, source.parents, source.positions)
+        self.tile = min(source.names.modules, default="")
+
+    def is_call(self, node: cst.CSTNode, *members: str) -> bool:
+        """Whether the node is a call of one of these members of cuda.tile."""
+        return isinstance(node, cst.Call) and self.source.names.resolve(node.func) in members
+
+    def resolve(
+        self, expression: cst.BaseExpression, place: cst.CSTNode
+    ) -> tuple[cst.BaseExpression, cst.CSTNode]:
+        """What a name stands for at a place, followed through plain assignments, and the place where that stands."""
+        while isinstance(expression, cst.Name):
+            binding = self.bindings.reaching(expression.value, place)
+            if binding is None or binding.value is None:
+                break
+            expression, place = binding.value, binding.node
+        return expression, place
+
+    def constant(self, expression: cst.BaseExpression, place: cst.CSTNode) -> cst.BaseExpression:
+        """What an expression stands for, looked up among the file's own constants as well."""
+        written, _ = self.resolve(expression, place)
+        if not (isinstance(written, cst.Name) and self.bindings.is_global(written.value)):
+            return written
+        values = [
+            node.value
+            for node in nodes(self.source.module, cst.Assign)
+            if any(dotted(target.target) == written.value for target in node.targets)
+        ]
+        return values[0] if len(values) == 1 else written
+
+    def range_loop(
+        self, expression: cst.BaseExpression, place: cst.CSTNode
+    ) -> tuple[cst.BaseExpression, ...] | None:
+        """The arguments of `range` when the expression is the variable of a `for ... in range(...)`."""
+        written, place = self.resolve(expression, place)
+        if not isinstance(written, cst.Name):
+            return None
+        binding = self.bindings.reaching(written.value, place)
+        loop = binding.loop.iter if binding is not None and binding.loop is not None else None
+        if not isinstance(loop, cst.Call) or dotted(loop.func) != "range" or not loop.args:
+            return None
+        return tuple(argument.value for argument in loop.args)
+
+    def statement_place(self, node: cst.CSTNode) -> Place:
+        """Where the statement around a node starts."""
+        while not isinstance(node, cst.SimpleStatementLine | cst.BaseCompoundStatement):
+            node = self.source.parents[node]
+        return self.source.place(node)
+
+    def rewritten(self, rewrites: Mapping[cst.CSTNode, Rewrite], names: set[str]) -> str:
+        """The file's text with calls rewritten, inner ones first, without those of `names` that nothing reads now."""
+        changed = self.source.module.visit(_Rewriter(rewrites))
+        kernel = next(
+            function
+            for function in nodes(changed, cst.FunctionDef)
+            if function.name.value == self.source.function.name.value
+        )
+        for name in sorted(names):
+            uses = [node for node in name_nodes(kernel) if node.value == name]
+            lines = [line for line in nodes(kernel, cst.SimpleStatementLine) if _assigns_only(line, name)]
+            if len(uses) == 1 and lines:
+                changed = cst.ensure_type(changed.deep_remove(lines[0]), cst.Module)
+        return changed.code
+
+
+def view_kernel(source: str, kernel: str) -> KernelView | Skipped:
+    """Parse a file and look at one kernel in it, or say why it cannot be edited."""
+    read = read_kernel(source, kernel)
+    if isinstance(read, Skipped):
+        return read
+    view = KernelView(read)
+    return view if view.tile else Skipped("the file does not import cuda.tile under a name of its own")
+
+
+def code(expression: cst.CSTNode) -> str:
+    """An expression as source text."""
+    return cst.Module([]).code_for_node(expression)
+
+
+def is_number(expression: cst.BaseExpression, value: int) -> bool:
+    """Whether it is this integer, written as a literal."""
+    return isinstance(expression, cst.Integer) and expression.evaluated_value == value
+
+
+def _assigns_only(line: cst.SimpleStatementLine, name: str) -> bool:
+    """Whether the line is `name = ...` and nothing else, comments included."""
+    match line.body:
+        case [cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=found))], value=value)]:
+            commented = line.trailing_whitespace.comment or any(empty.comment for empty in line.leading_lines)
+            return found == name and not commented and name not in names_in(value)
+    return False
+
+
+class _Rewriter(cst.CSTTransformer):
+    def __init__(self, rewrites: Mapping[cst.CSTNode, Rewrite]) -> None:
+        super().__init__()
+        self._rewrites = rewrites
+
+    def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> cst.CSTNodeT:
+        rewrite = self._rewrites.get(original_node)
+        if rewrite is None or not isinstance(updated_node, cst.Call):
+            return updated_node
+        # An expression may stand wherever a call does; the annotation of LibCST asks for the same class.
+        return cast("cst.CSTNodeT", rewrite(updated_node))

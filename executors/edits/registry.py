@@ -1,0 +1,83 @@
+"""All edits, and what they propose for one kernel."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+
+from kdiag.executors.edits.base import Applied, Edit, Skipped
+from kdiag.executors.edits.fast_math import FastMath
+from kdiag.executors.edits.hints import Hints
+from kdiag.executors.edits.store_without_tma import StoreWithoutTma
+from kdiag.executors.edits.tf32_guard import Tf32Guard
+from kdiag.executors.edits.tile_load_store import TileLoadStore
+from kdiag.executors.edits.tile_sizes import TileSizes
+from kdiag.records import Proposal, Variant
+
+EDITS: tuple[Edit, ...] = (
+    TileLoadStore(),
+    Tf32Guard(),
+    StoreWithoutTma(),
+    TileSizes(),
+    FastMath(),
+    Hints(),
+)
+EXECUTORS: tuple[str, ...] = tuple(edit.id for edit in EDITS)
+NOTHING_TO_TRY = "there is nothing to change in this kernel"
+
+
+def propose(source: str, file: str, kernel: str, target: str) -> tuple[Proposal, ...]:
+    """Every variant of every edit, in order; an optimization that does not apply at all stands once, with the reason.
+
+    `file` names the source in the diff and in places, `target` is e.g. sm_90. No two proposals have the same source.
+    """
+    seen = {source}
+    proposals: list[Proposal] = []
+    for edit in EDITS:
+        offers = [_offer(edit, source, kernel, variant) for variant in edit.variants(source, kernel, target)]
+        useful = []
+        for offer in offers:
+            if offer.source is not None and offer.source not in seen:
+                seen.add(offer.source)
+                useful.append(_located(offer, source, file))
+        proposals += useful or [_refusal(edit, source, kernel, offers)]
+    return tuple(proposals)
+
+
+def _offer(edit: Edit, source: str, kernel: str, variant: Variant) -> Proposal:
+    """What the edit makes of one variant."""
+    outcome = edit.apply(source, kernel, variant)
+    if isinstance(outcome, Applied):
+        safety = outcome.safety or edit.safety(variant)
+        return Proposal(
+            variant, edit.title, safety, outcome.source, None, outcome.where, promises=outcome.promises
+        )
+    why_not = outcome.reason if isinstance(outcome, Skipped) else outcome.error
+    return Proposal(variant, edit.title, edit.safety(variant), None, why_not, None)
+
+
+def _located(offer: Proposal, source: str, file: str) -> Proposal:
+    """The proposal with its file's name and its diff."""
+    assert offer.source is not None
+    where = None if offer.where is None else replace(offer.where, file=file)
+    return replace(offer, where=where, diff=unified_diff(source, offer.source, file))
+
+
+def _refusal(edit: Edit, source: str, kernel: str, offers: list[Proposal]) -> Proposal:
+    """One entry for an edit none of whose variants applies, with the reason of the most promising one."""
+    refused = offers[0] if offers else _offer(edit, source, kernel, Variant(edit.id, ""))
+    why_not = refused.why_not or NOTHING_TO_TRY
+    return replace(refused, variant=Variant(edit.id, ""), source=None, why_not=why_not, where=None)
+
+
+def unified_diff(before: str, after: str, file: str) -> str:
+    """A diff that `git apply` takes, also where the last line has no end."""
+    lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{file}", f"b/{file}")
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _lines(text: str) -> list[str]:
+    """The lines as git counts them: ended by a line feed and nothing else."""
+    return [line for line in text.replace("\n", "\n\0").split("\0") if line]

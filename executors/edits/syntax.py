@@ -1,0 +1,275 @@
+"""What every edit needs of a kernel's syntax: parsing, the names of cuda.tile, the kernel function, keyword arguments.
+
+Nothing here raises on source text. Nodes keep their identity from parsing to `replace`, so an edit finds nodes, builds
+their replacements and hands both over in one mapping; all other text stays byte for byte.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeVar, cast
+
+import libcst as cst
+from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
+
+from kdiag.executors.edits.base import Skipped
+from kdiag.records import Place
+
+TILE_MODULE = "cuda.tile"
+# LibCST's native parser overflows the stack on text nested some thousand deep; Python's own parser refuses it.
+DEEPEST = 100
+N = TypeVar("N", bound=cst.CSTNode)
+
+
+@dataclass(frozen=True, eq=False)
+class TileNames:
+    """How a file names cuda.tile: `modules` such as "ct", and `members` such as {"ld": "load"}."""
+
+    modules: frozenset[str]
+    members: Mapping[str, str]
+
+    def resolve(self, expression: cst.CSTNode | None) -> str | None:
+        """The name below cuda.tile that a (dotted) name stands for: "load", "PaddingMode.ZERO", or None."""
+        name = dotted(expression)
+        if name is None:
+            return None
+        for module in self.modules:
+            if name.startswith(f"{module}."):
+                return name[len(module) + 1 :]
+        head, dot, tail = name.partition(".")
+        return self.members[head] + dot + tail if head in self.members else None
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSource:
+    """A parsed file and one kernel in it. `decorator` is its `@ct.kernel`."""
+
+    module: cst.Module
+    names: TileNames
+    function: cst.FunctionDef
+    decorator: cst.Decorator
+    parents: Mapping[cst.CSTNode, cst.CSTNode]
+    positions: Mapping[cst.CSTNode, CodeRange]
+
+    def place(self, node: cst.CSTNode) -> Place:
+        """Where a node of the parsed file starts; the file's name is for the caller to fill in."""
+        start = self.positions[node].start
+        return Place("", start.line, start.column)
+
+    def calls(self, *members: str, within: cst.CSTNode | None = None) -> list[cst.Call]:
+        """The calls of these members of cuda.tile in the kernel (or in another node), in the order of the text."""
+        found = nodes(within or self.function, cst.Call)
+        return [call for call in found if self.names.resolve(call.func) in members]
+
+    def text(self, node: cst.CSTNode) -> str:
+        """The node's source text."""
+        return self.module.code_for_node(node)
+
+
+def parse(source: str) -> cst.Module | None:
+    """The file's syntax, or None when it is no Python or would not be written back byte for byte."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(source)
+        if _depth(tree) > DEEPEST:
+            return None
+        module = cst.parse_module(source)
+        return module if module.code == source else None
+    except (
+        SyntaxError,
+        cst.ParserSyntaxError,
+        cst.CSTValidationError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+    ):
+        return None
+
+
+def _depth(tree: ast.AST) -> int:
+    """How deep the tree is nested, without recursion."""
+    level, depth = [tree], 0
+    while level:
+        level, depth = [child for node in level for child in ast.iter_child_nodes(node)], depth + 1
+    return depth
+
+
+@lru_cache(maxsize=4)
+def read_kernel(source: str, kernel: str) -> KernelSource | Skipped:
+    """Parse a file and find the kernel of that name, or say why it cannot be edited."""
+    module = parse(source)
+    if module is None:
+        return Skipped("the file does not parse as Python")
+    names = tile_names(module)
+    found = [
+        (function, decorator)
+        for function in nodes(module, cst.FunctionDef)
+        if function.name.value == kernel
+        for decorator in function.decorators
+        if names.resolve(_called(decorator.decorator)) == "kernel"
+    ]
+    if len(found) != 1:
+        many = "more than one function" if found else "no function"
+        return Skipped(f"{many} in the file is a cuTile kernel named {kernel}")
+    wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
+    parents = wrapper.resolve(ParentNodeProvider)
+    return KernelSource(module, names, *found[0], parents, wrapper.resolve(PositionProvider))
+
+
+def tile_names(module: cst.Module) -> TileNames:
+    """How the imports of a file name cuda.tile and its members."""
+    modules: set[str] = set()
+    members: dict[str, str] = {}
+    for statement in nodes(module, cst.Import):
+        for alias in statement.names:
+            imported = alias.evaluated_name
+            if imported == TILE_MODULE and alias.asname is not None:
+                modules.add(str(alias.evaluated_alias))
+            elif alias.asname is None and f"{imported}.".startswith(f"{TILE_MODULE}."):
+                modules.add(TILE_MODULE)
+    for origin in nodes(module, cst.ImportFrom):
+        package = "" if origin.relative else dotted(origin.module)
+        if isinstance(origin.names, cst.ImportStar):
+            continue
+        for alias in origin.names:
+            local = alias.evaluated_alias or alias.evaluated_name
+            if package == "cuda" and alias.evaluated_name == "tile":
+                modules.add(local)
+            elif package == TILE_MODULE:
+                members[local] = alias.evaluated_name
+    return TileNames(frozenset(modules), members)
+
+
+def dotted(expression: cst.CSTNode | None) -> str | None:
+    """`a.b.c` as text; None for anything but names joined by dots."""
+    if isinstance(expression, cst.Name):
+        return expression.value
+    if isinstance(expression, cst.Attribute):
+        head = dotted(expression.value)
+        return None if head is None else f"{head}.{expression.attr.value}"
+    return None
+
+
+def nodes(root: cst.CSTNode, kind: type[N]) -> Iterator[N]:
+    """All nodes of one kind below a node, itself included, in the order of the text."""
+    if isinstance(root, kind):
+        yield root
+    for child in root.children:
+        yield from nodes(child, kind)
+
+
+def integer(expression: cst.CSTNode | None) -> int | None:
+    """The value of an integer literal, else None."""
+    return expression.evaluated_value if isinstance(expression, cst.Integer) else None
+
+
+def positional(call: cst.Call) -> list[cst.BaseExpression]:
+    """The positional arguments in front of the first star or keyword."""
+    values: list[cst.BaseExpression] = []
+    for argument in call.args:
+        if argument.star or argument.keyword is not None:
+            break
+        values.append(argument.value)
+    return values
+
+
+def keyword(call: cst.Call, name: str) -> cst.Arg | None:
+    """The keyword argument of that name."""
+    return next((a for a in call.args if a.keyword is not None and a.keyword.value == name), None)
+
+
+def argument(call: cst.Call, position: int, name: str) -> cst.BaseExpression | None:
+    """The value passed at a position or, failing that, by keyword."""
+    values = positional(call)
+    if position < len(values):
+        return values[position]
+    by_name = keyword(call, name)
+    return None if by_name is None else by_name.value
+
+
+def set_keyword(call: cst.Call, name: str, value: str) -> cst.Call:
+    """The call with `name=value`: in the place of the present value, else last and laid out like its neighbours."""
+    expression = cst.parse_expression(value)
+    present = keyword(call, name)
+    if present is not None:
+        args = [a.with_changes(value=expression) if a is present else a for a in call.args]
+        return call.with_changes(args=args)
+    tight = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    added = cst.Arg(expression, keyword=cst.Name(name), equal=tight)
+    if not call.args:
+        return call.with_changes(args=[added])
+    *front, last = call.args
+    gap = front[-1].comma if front else None
+    between = gap.whitespace_after if isinstance(gap, cst.Comma) else call.whitespace_before_args
+    if isinstance(between, cst.SimpleWhitespace):
+        between = cst.SimpleWhitespace(" ")
+    closing, comma = last.whitespace_after_arg, last.comma
+    after = comma.whitespace_after if isinstance(comma, cst.Comma) else closing
+    if isinstance(between, cst.ParenthesizedWhitespace) and isinstance(after, cst.ParenthesizedWhitespace):
+        # A comment behind the last argument stays behind it.
+        between = between.with_changes(first_line=after.first_line, empty_lines=[])
+        after = after.with_changes(
+            first_line=after.first_line.with_changes(whitespace=cst.SimpleWhitespace(""), comment=None)
+        )
+    if isinstance(comma, cst.Comma):
+        added = added.with_changes(comma=comma.with_changes(whitespace_after=after))
+    else:
+        added = added.with_changes(whitespace_after_arg=after)
+    last = last.with_changes(
+        comma=cst.Comma(whitespace_after=between), whitespace_after_arg=cst.SimpleWhitespace("")
+    )
+    return call.with_changes(args=[*front, last, added])
+
+
+def remove_keyword(call: cst.Call, name: str) -> cst.Call:
+    """The call without that keyword argument; the layout of what stays is kept."""
+    present = keyword(call, name)
+    if present is None:
+        return call
+    args = list(call.args)
+    at = args.index(present)
+    if at == len(args) - 1 and at > 0:
+        comma = present.comma
+        before = args[at - 1].comma
+        if isinstance(before, cst.Comma) and isinstance(comma, cst.Comma):
+            kept, closing = before.whitespace_after, comma.whitespace_after
+            if isinstance(kept, cst.ParenthesizedWhitespace) and kept.first_line.comment is not None:
+                closing = _with_comment_of(closing, kept)
+            comma = comma.with_changes(whitespace_after=closing)
+        args[at - 1] = args[at - 1].with_changes(
+            comma=comma, whitespace_after_arg=present.whitespace_after_arg
+        )
+    return call.with_changes(args=[a for a in args if a is not present])
+
+
+def replace(module: cst.Module, replacements: Mapping[cst.CSTNode, cst.CSTNode]) -> str:
+    """The file's text with nodes exchanged; a replaced node must not lie inside another one."""
+    changed = module.visit(_Exchange(replacements))
+    return changed.code
+
+
+def _with_comment_of(
+    closing: cst.BaseParenthesizableWhitespace, kept: cst.ParenthesizedWhitespace
+) -> cst.BaseParenthesizableWhitespace:
+    """The white space that ends the arguments, with the comment that stood behind the last argument that stays."""
+    if isinstance(closing, cst.ParenthesizedWhitespace) and closing.first_line.comment is None:
+        return closing.with_changes(first_line=kept.first_line)
+    return closing
+
+
+def _called(expression: cst.BaseExpression) -> cst.BaseExpression:
+    return expression.func if isinstance(expression, cst.Call) else expression
+
+
+class _Exchange(cst.CSTTransformer):
+    def __init__(self, replacements: Mapping[cst.CSTNode, cst.CSTNode]) -> None:
+        super().__init__()
+        self._replacements = replacements
+
+    def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> cst.CSTNodeT:
+        replacement = self._replacements.get(original_node)
+        return updated_node if replacement is None else cast(cst.CSTNodeT, replacement)

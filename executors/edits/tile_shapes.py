@@ -1,0 +1,73 @@
+"""The shape of a tile in a kernel's source, where the syntax alone makes it certain enough to compile."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from kdiag.executors.edits.kernel_view import KernelView, code
+from kdiag.executors.edits.syntax import argument, positional
+
+SHAPE_ARGUMENT = {
+    "load": (2, "shape"),
+    "reshape": (1, "shape"),
+    "full": (0, "shape"),
+    "zeros": (0, "shape"),
+    "ones": (0, "shape"),
+}
+"""Where a call of cuda.tile says the shape of its result."""
+
+ELEMENTWISE = {
+    *("abs", "negative", "astype", "where", "isnan", "floor", "ceil"),
+    *("add", "sub", "mul", "truediv", "maximum", "minimum", "pow"),
+    *("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh"),
+}
+"""Calls of cuda.tile whose result has the broadcast shape of their arguments."""
+
+
+def shape_text(expression: cst.BaseExpression | None) -> tuple[str, ...] | None:
+    """The dimensions of a shape or index that is written as a tuple."""
+    if not isinstance(expression, cst.Tuple):
+        return None
+    return tuple(code(element.value) for element in expression.elements)
+
+
+def tile_shape(
+    kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode
+) -> tuple[str, ...] | None:
+    """The shape of a tile: of the call that makes it, or of the first operand known to have more than one element.
+
+    An operand that would widen the result is not seen; the compiler then refuses the edited kernel.
+    """
+    return _search(kernel, expression, place, set())
+
+
+def _search(
+    kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode, seen: set[cst.CSTNode]
+) -> tuple[str, ...] | None:
+    written, place = kernel.resolve(expression, place)
+    if written in seen:
+        return None
+    seen.add(written)
+    member = kernel.source.names.resolve(written.func) if isinstance(written, cst.Call) else None
+    if isinstance(written, cst.Call) and member in SHAPE_ARGUMENT:
+        shape = shape_text(argument(written, *SHAPE_ARGUMENT[member]))
+        return shape if shape is not None and any(size != "1" for size in shape) else None
+    for operand in _operands(written, member):
+        shape = _search(kernel, operand, place, seen)
+        if shape is not None:
+            return shape
+    return None
+
+
+def _operands(expression: cst.BaseExpression, member: str | None) -> list[cst.BaseExpression]:
+    """What an elementwise operation works on; nothing for any other expression."""
+    match expression:
+        case cst.BinaryOperation(left=left, right=right):
+            return [left, right]
+        case cst.UnaryOperation(expression=operand):
+            return [operand]
+        case cst.Call() if member in ELEMENTWISE:
+            return positional(expression)
+        case cst.Call(func=cst.Attribute(value=tile, attr=cst.Name(value="astype"))):
+            return [tile]
+    return []

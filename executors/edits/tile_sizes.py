@@ -1,0 +1,197 @@
+"""G: other tile sizes, by changing the literals that decide them.
+
+Which sizes are worth trying follows what was measured on the H200 (bf16 4096^3): a 128x256x64 tile needs eight worker
+warps or it spills; below 128x128 a block reuses too little of what it loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import libcst as cst
+
+from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped
+from kdiag.executors.edits.bindings import names_in
+from kdiag.executors.edits.hints import WARPS, has_clusters, hinted, multiplies_matrices, present_value
+from kdiag.executors.edits.matrix_roles import Roles, roles
+from kdiag.executors.edits.syntax import KernelSource, integer, nodes, read_kernel, replace
+from kdiag.executors.edits.tile_constants import TileConstant, shapes, tile_constants
+from kdiag.executors.edits.tile_sizes_examples import EXAMPLES
+from kdiag.records import Promise, Safety, Scalar, Variant
+
+NO_SPILLS = Promise("compile.stack_bytes", "is-zero", "no registers are spilled")
+REDUCTIONS = ("sum", "max", "min", "prod", "cumsum", "cumprod", "argmax", "argmin", "reduce", "scan")
+MOST_VARIANTS = 14
+LARGEST_PRODUCT_TILE = 128 * 256
+SMALLEST_TILE, LARGEST_TILE = 64, 8192  # elements
+
+
+class TileSizes(Edit):
+    """Change the tile sizes of a kernel and, where it helps, its number of worker warps."""
+
+    id: ClassVar[str] = "G"
+    title: ClassVar[str] = "Tile sizes"
+    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+
+    def variants(self, source: str, kernel: str, target: str) -> tuple[Variant, ...]:
+        """Sizes other than the present ones; those of a matrix product in the order in which they helped."""
+        tiles = _read(source, kernel)
+        if isinstance(tiles, Skipped):
+            return ()
+        part = tiles.roles
+        product = part.m is not None or part.n is not None
+        choices = _product_sizes(tiles, target) if product else _other_sizes(tiles)
+        named = {_name(settings): settings for settings in choices if tiles.differ(settings)}
+        return tuple(Variant(self.id, name, named[name]) for name in list(named)[:MOST_VARIANTS])
+
+    def apply(self, source: str, kernel: str, variant: Variant) -> Outcome:
+        """Write the variant's sizes into the literals, and its worker warps into the decorator."""
+        tiles = _read(source, kernel)
+        if isinstance(tiles, Skipped):
+            return tiles
+        unknown = variant.settings.keys() - {WARPS} - tiles.by_setting.keys()
+        if unknown:
+            return Skipped(tiles.reason or f"the kernel has no tile size named {', '.join(sorted(unknown))}")
+        if not tiles.differ(variant.settings):
+            return Skipped(tiles.reason or "the tiles have these sizes already")
+        changes: dict[cst.CSTNode, cst.CSTNode] = {}
+        for setting, value in variant.settings.items():
+            if setting in tiles.by_setting and value != tiles.by_setting[setting].value:
+                changes[tiles.by_setting[setting].literal] = cst.Integer(str(value))
+        warps, read = variant.settings.get(WARPS), tiles.read
+        if isinstance(warps, int) and warps != tiles.warps:
+            decorator = hinted(read, read.decorator.decorator, WARPS, warps)
+            if isinstance(decorator, Skipped):
+                return decorator
+            changes[read.decorator.decorator] = decorator
+        first = min(
+            (read.place(n) for n in tiles.changed(variant.settings)), key=lambda p: (p.line, p.column)
+        )
+        return Applied(replace(read.module, changes), first, (NO_SPILLS,), tiles.safety(variant.settings))
+
+    def safety(self, variant: Variant) -> Safety:
+        """Whether sums change their order is for the source to say (`Applied.safety`); without it, they may."""
+        return "changes-rounding"
+
+
+@dataclass(frozen=True, eq=False)
+class _Tiles:
+    """The tile sizes of a kernel that can be edited. `reason` says why the others, if any, cannot."""
+
+    read: KernelSource
+    constants: tuple[TileConstant, ...]
+    roles: Roles
+    reason: str
+
+    @property
+    def by_setting(self) -> Mapping[str, TileConstant]:
+        return {constant.setting: constant for constant in self.constants}
+
+    @property
+    def warps(self) -> int | None:
+        return integer(present_value(self.read, WARPS))
+
+    def of(self, parameter: str | None) -> TileConstant | None:
+        return next((c for c in self.constants if c.parameter == parameter), None)
+
+    def differ(self, settings: Mapping[str, Scalar]) -> bool:
+        """Whether the settings change a size."""
+        return any(
+            constant.value != settings.get(constant.setting, constant.value) for constant in self.constants
+        )
+
+    def changed(self, settings: Mapping[str, Scalar]) -> list[cst.CSTNode]:
+        """The assignments that the settings change."""
+        return [c.assignment for c in self.constants if c.value != settings.get(c.setting, c.value)]
+
+    def safety(self, settings: Mapping[str, Scalar]) -> Safety:
+        """A tile along K, and a tile that is reduced, decide the order of a sum."""
+        depth = self.of(self.roles.k)
+        deeper = depth is not None and settings.get(depth.setting, depth.value) != depth.value
+        return "changes-rounding" if deeper or _reduces(self.read) else "safe"
+
+
+def _read(source: str, kernel: str) -> _Tiles | Skipped:
+    """The kernel's tile sizes, or why none can be edited."""
+    read = read_kernel(source, kernel)
+    if isinstance(read, Skipped):
+        return read
+    found = tile_constants(read)
+    if isinstance(found, Skipped):
+        return found
+    constants = tuple(c for c in found.values() if isinstance(c, TileConstant))
+    reason = "; ".join(dict.fromkeys(c.reason for c in found.values() if isinstance(c, Skipped)))
+    if not constants:
+        return Skipped(reason)
+    part = roles(read, list(found)) if multiplies_matrices(read) else Roles()
+    return _Tiles(read, constants, part, reason)
+
+
+def _reduces(read: KernelSource) -> bool:
+    """Whether the kernel reduces a tile: by a member of cuda.tile or by a tile's method of that name."""
+    methods = (call.func for call in nodes(read.function, cst.Call))
+    return bool(read.calls(*REDUCTIONS)) or any(
+        isinstance(method, cst.Attribute) and method.attr.value in REDUCTIONS for method in methods
+    )
+
+
+def _name(settings: Mapping[str, Scalar]) -> str:
+    return ",".join(f"{name}={value}" for name, value in settings.items())
+
+
+def _product_sizes(tiles: _Tiles, target: str) -> list[dict[str, Scalar]]:
+    """Settings for the product's M, N and K; K is named only where it changes."""
+    m, n, k = (tiles.of(parameter) for parameter in (tiles.roles.m, tiles.roles.n, tiles.roles.k))
+    choices: list[dict[str, Scalar]] = []
+    for rows, columns, depth, warps in _shapes(k.value if k else None):
+        settings: dict[str, Scalar] = {}
+        wanted = ((m, rows), (n, columns), (k, depth))
+        for constant, value in wanted:
+            if constant is not None and (constant is not k or value != constant.value):
+                settings.setdefault(constant.setting, value)
+        alone = all(c is None or value in (None, settings.get(c.setting, value)) for c, value in wanted)
+        if alone and (warps is None or has_clusters(target)):
+            choices.append(settings if warps is None else {**settings, WARPS: warps})
+    return choices
+
+
+def _shapes(depth: int | None) -> Iterator[tuple[int, int, int | None, int | None]]:
+    """M, N, K and worker warps, the most promising first; a K of None is no choice."""
+    depths = [value for value in (64, 32, 128) if depth is not None] or [None]
+    wide = ((128, 256), (256, 128))
+    yield from ((*shape, depth, 8) for shape in wide)
+    yield from ((128, 128, value, None) for value in depths)
+    yield from (
+        (*shape, depth, None) for shape in ((128, 64), (64, 128), *wide, (64, 64), (256, 64), (64, 256))
+    )
+    for shape in ((64, 64), (128, 64), (64, 128)):
+        yield from ((*shape, value, None) for value in depths if value != depth)
+
+
+def _other_sizes(tiles: _Tiles) -> list[dict[str, Scalar]]:
+    """Each constant doubled, quadrupled and halved, as long as its tiles stay within reason."""
+    choices: list[dict[str, Scalar]] = []
+    for constant in tiles.constants:
+        for value in (2 * constant.value, 4 * constant.value, constant.value // 2):
+            elements = _largest_tile(tiles, constant, value)
+            if SMALLEST_TILE <= elements <= LARGEST_TILE and {constant.setting: value} not in choices:
+                choices.append({constant.setting: value})
+    return choices
+
+
+def _largest_tile(tiles: _Tiles, changed: TileConstant, value: int) -> int:
+    """The elements of the largest tile that the constant sizes; a dimension of unknown size counts as one."""
+    sizes = {c.parameter: value if c.setting == changed.setting else c.value for c in tiles.constants}
+    largest = 0
+    for shape in shapes(tiles.read):
+        names = names_in(shape)
+        if changed.parameter in names:
+            elements = 1
+            for literal in nodes(shape, cst.Integer):
+                elements *= literal.evaluated_value
+            for name in names:
+                elements *= sizes.get(name, 1)
+            largest = max(largest, elements)
+    return largest

@@ -1,0 +1,147 @@
+"""What the tile-size edit does and refuses."""
+
+from __future__ import annotations
+
+from kdiag.executors.edits.base import Example
+
+MATMUL = """\
+import cuda.tile as ct
+import torch
+
+TILE_M = 128  # rows of the result
+TILE_N = 128
+TILE_K = 64
+
+
+@ct.kernel
+def matmul_kernel(a, b, c, TM: ct.Constant[int], TN: ct.Constant[int], TK: ct.Constant[int]):
+    row, column = ct.bid(0), ct.bid(1)
+    accumulator = ct.full((TM, TN), 0.0, dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(TM, TK))):
+        a_tile = ct.load(a, index=(row, k), shape=(TM, TK), padding_mode=ct.PaddingMode.ZERO)
+        b_tile = ct.load(b, index=(k, column), shape=(TK, TN), padding_mode=ct.PaddingMode.ZERO)
+        accumulator = ct.mma(a_tile, b_tile, accumulator)
+    ct.store(c, index=(row, column), tile=ct.astype(accumulator, c.dtype))
+
+
+def matmul(a, b):
+    m, n = a.shape[0], b.shape[1]
+    c = torch.empty((m, n), dtype=a.dtype, device=a.device)
+    grid = (ct.cdiv(m, TILE_M), ct.cdiv(n, TILE_N), 1)
+    ct.launch(torch.cuda.current_stream(), grid, matmul_kernel, (a, b, c, TILE_M, TILE_N, TILE_K))
+    return c
+"""
+
+# The wrapper's own default decides, the grid is a tuple in the call, and `load` goes by a name of its own.
+DOUBLE = """\
+import torch
+from cuda.tile import Constant, bid, cdiv, kernel, launch, load, store
+
+ConstInt = Constant[int]
+
+
+@kernel(occupancy=2)
+def double_kernel(x, y, T: ConstInt):
+    tile = load(x, (bid(0),), shape=(T,))
+    store(y, (bid(0),), tile + tile)
+
+
+def double(x, block: int = 256):
+    y = torch.empty_like(x)
+    launch(torch.cuda.current_stream(), (cdiv(x.shape[0], block), 1, 1), double_kernel, (x, y, block))
+    return y
+"""
+
+
+def _edited(source: str, *changes: tuple[str, str]) -> str:
+    for old, new in changes:
+        source = source.replace(old, new)
+    return source
+
+
+def _double(*changes: tuple[str, str]) -> str:
+    return _edited(DOUBLE, *changes)
+
+
+LITERAL_GRID = _double(("(cdiv(x.shape[0], block), 1, 1)", "((x.shape[0] + 255) // 256, 1, 1)"))
+LITERAL_ARGUMENT = _double(("(x, y, block))", "(x, y, 256))"))
+FROM_DATA = _double(
+    ("block: int = 256", ""),
+    ("(x, )", "(x)"),
+    ("    y =", "    block = 1 << (x.shape[0] - 1).bit_length()\n    y ="),
+)
+TUNED = _double(
+    (
+        "    launch(torch.cuda.current_stream(), (cdiv(x.shape[0], block), 1, 1), double_kernel, (x, y, block))",
+        "    best = exhaustive_search(SIZES, stream(), grid_of, double_kernel, lambda size: (x, y, size)).best.config\n"
+        "    launch(stream(), grid_of(best), double_kernel, (x, y, best))",
+    )
+)
+ONE_BLOCK_A_ROW = _double(("(cdiv(x.shape[0], block), 1, 1)", "(x.shape[0], 1, 1)"))
+
+EXAMPLES = (
+    Example(
+        "a wide tile gets eight worker warps",
+        "matmul_kernel",
+        "tile_m=128,tile_n=256,num_worker_warps=8",
+        MATMUL,
+        _edited(MATMUL, ("TILE_N = 128", "TILE_N = 256"), ("@ct.kernel", "@ct.kernel(num_worker_warps=8)")),
+        settings={"tile_m": 128, "tile_n": 256, "num_worker_warps": 8},
+    ),
+    Example(
+        "a smaller and flatter tile, the comment stays",
+        "matmul_kernel",
+        "tile_m=64,tile_n=64,tile_k=32",
+        MATMUL,
+        _edited(MATMUL, ("M = 128", "M = 64"), ("N = 128", "N = 64"), ("K = 64", "K = 32")),
+        settings={"tile_m": 64, "tile_n": 64, "tile_k": 32},
+    ),
+    Example(
+        "the default of the wrapper's argument",
+        "double_kernel",
+        "block=1024",
+        DOUBLE,
+        _double(("block: int = 256", "block: int = 1024")),
+        settings={"block": 1024},
+    ),
+    Example(
+        "the grid repeats the literal",
+        "double_kernel",
+        "block=512",
+        LITERAL_GRID,
+        refused="the grid repeats the literal 256 instead of block",
+        settings={"block": 512},
+    ),
+    Example(
+        "the literal is passed itself",
+        "double_kernel",
+        "block=512",
+        LITERAL_ARGUMENT,
+        refused="T is passed to ct.launch as the literal 256, not by name",
+        settings={"block": 512},
+    ),
+    Example(
+        "the tile follows the data",
+        "double_kernel",
+        "block=512",
+        FROM_DATA,
+        refused="T is computed from the data",
+        settings={"block": 512},
+    ),
+    Example(
+        "a tuner chooses",
+        "double_kernel",
+        "block=512",
+        TUNED,
+        refused="the launch of double_kernel is autotuned",
+        settings={"block": 512},
+    ),
+    Example(
+        "nothing counts tiles of this size",
+        "double_kernel",
+        "block=512",
+        ONE_BLOCK_A_ROW,
+        refused="neither the grid nor a loop of the kernel counts tiles of block",
+        settings={"block": 512},
+    ),
+)

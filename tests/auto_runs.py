@@ -1,0 +1,67 @@
+"""Runs `kdiag auto` on a copy of an example in a repository of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdiag import cli
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+RECORDINGS = Path(__file__).parent / "recordings"
+
+
+@dataclass(frozen=True)
+class Project:
+    """A git repository that holds one example, committed, and the directory for runs beside it."""
+
+    root: Path
+    run_dir: Path
+
+    @property
+    def results(self) -> str:
+        """The table that the run wrote."""
+        return (self.run_dir / "worktree" / "sandbox" / "perf_results.md").read_text()
+
+    @property
+    def journal(self) -> list[dict[str, Any]]:
+        """The events of the run."""
+        return [json.loads(line) for line in (self.run_dir / "journal.jsonl").read_text().splitlines()]
+
+    def git(self, *words: str) -> str:
+        """What git prints in the user's checkout."""
+        done = subprocess.run(["git", *words], cwd=self.root, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def fingerprint(self) -> dict[str, str]:
+        """SHA-256 of every file of the user's checkout, and of what git keeps for it apart from the new branch."""
+        ours = [path for path in self.root.rglob("*") if path.is_file() and ".git" not in path.relative_to(self.root).parts]
+        kept = [self.root / ".git" / name for name in ("index", "HEAD", "config")]
+        return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in (*ours, *kept)}
+
+
+def project(folder: Path, example: str) -> Project:
+    """Copy an example into a new repository below `folder` and commit it."""
+    root = folder / "user"
+    shutil.copytree(EXAMPLES / example, root, ignore=shutil.ignore_patterns("*.ncu-rep", "__pycache__"))
+    made = Project(root, folder / "run")
+    made.git("init", "-q")
+    made.git("add", "-A")
+    made.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qm", "kernel")
+    return made
+
+
+def auto(made: Project, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, dict[str, Any]]:
+    """Run `kdiag auto --yes --json`; the exit code and the object it printed ({} if none)."""
+    capsys.readouterr()
+    where = () if "--resume" in options else ("--run-dir", str(made.run_dir))
+    code = cli.run(["auto", str(made.root), "--yes", "--json", *where, *options])
+    printed = capsys.readouterr()
+    return code, json.loads(printed.out) if printed.out.strip() else {"stderr": printed.err}

@@ -1,0 +1,142 @@
+"""`kdiag auto` from start to end: on a run recorded on an H200, and on a machine without a GPU."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("cuda.tile")
+pytestmark = pytest.mark.compiler
+
+from auto_runs import RECORDINGS, Project, auto, project  # noqa: E402 - after the skip
+
+SOFTMAX = ("--replay", str(RECORDINGS / "softmax.jsonl"), "--budget", "9999")
+ROW = re.compile(r"^\| (\d+) +\| (.+?) +\| +(\d+\.\d{6}|-) \| (PASS|FAIL) +\| +(keep|revert|crash) \|$")
+
+
+@pytest.fixture(scope="module")
+def softmax(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, dict[str, str], dict[str, Any]]:
+    """The recorded softmax run: the project, the user's files before it, and what it printed."""
+    made = project(tmp_path_factory.mktemp("softmax"), "softmax")
+    (made.root / "notes.txt").write_text("the user's own, not in git\n")
+    before = made.fingerprint()
+    command = [sys.executable, "-m", "kdiag", "auto", str(made.root), "--yes", "--json", "--run-dir", str(made.run_dir)]
+    done = subprocess.run([*command, *SOFTMAX], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return made, before, json.loads(done.stdout)
+
+
+def test_the_first_step_is_the_right_one(softmax: tuple[Project, dict[str, str], dict[str, Any]]) -> None:
+    _, _, summary = softmax
+    baseline, first = summary["iterations"][:2]
+    assert (baseline["n"], baseline["optimization"], baseline["correctness"]) == (0, "baseline", "PASS")
+    assert (first["optimization"], first["verdict"], first["correctness"]) == ("H", "keep", "PASS")
+    assert summary["speedup"] >= 1.3
+    assert summary["schema"] == "kdiag.auto/1"
+
+
+def test_the_users_checkout_is_byte_identical(softmax: tuple[Project, dict[str, str], dict[str, Any]]) -> None:
+    made, before, _ = softmax
+    assert made.fingerprint() == before
+    assert made.git("status", "--porcelain") == "?? notes.txt\n"
+
+
+def test_the_branch_holds_one_commit_per_kept_edit(softmax: tuple[Project, dict[str, str], dict[str, Any]]) -> None:
+    made, _, summary = softmax
+    kept = [row for row in summary["iterations"] if row["verdict"] == "keep" and row["n"] > 0]
+    log = made.git("log", "--format=%s", f"HEAD..{summary['branch']}").splitlines()
+    assert [line.split()[0] for line in reversed(log)] == [row["optimization"] for row in kept]
+    assert made.git("diff", "--name-only", "HEAD", summary["branch"]) == "softmax.py\n"
+
+
+def test_the_results_table_is_as_agreed(softmax: tuple[Project, dict[str, str], dict[str, Any]]) -> None:
+    made, _, summary = softmax
+    header, rule, *rows = made.results.splitlines()
+    assert [cell.strip() for cell in header.strip("|").split("|")] == ["iteration", "optimization", "latency_ms", "correctness", "status"]
+    assert rule.startswith("|---")
+    cells = [ROW.match(row) for row in rows]
+    assert all(cells), rows
+    assert [int(cell[1]) for cell in cells if cell] == [row["n"] for row in summary["iterations"]]
+
+
+def test_a_dirty_target_is_refused_and_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = project(tmp_path, "softmax")
+    target = made.root / "softmax.py"
+    target.write_text(target.read_text() + "# not committed\n")
+    before = made.fingerprint()
+    code, answer = auto(made, capsys, *SOFTMAX)
+    assert (code, made.fingerprint()) == (1, before)
+    assert "not committed" in answer["stderr"]
+    assert made.git("branch", "--list", "cutile-perf-*") == ""
+
+
+def test_a_killed_run_leaves_the_best_version_and_resumes_to_the_same_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], softmax: tuple[Project, dict[str, str], dict[str, Any]]
+) -> None:
+    undisturbed = softmax[2]
+    made = project(tmp_path, "softmax")
+    command = [sys.executable, "-m", "kdiag", "auto", str(made.root), "--yes", "--run-dir", str(made.run_dir), *SOFTMAX]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    while process.poll() is None and not kept(made):
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    first = kept(made)[0]
+    assert made.git("rev-parse", f"{branch(made)}").strip() == first["commit"]
+    code, resumed = auto(made, capsys, *SOFTMAX, "--resume", str(made.run_dir))
+    assert code == 0, resumed
+    last = [(row["optimization"], row["variant"]) for row in resumed["iterations"] if row["verdict"] == "keep"]
+    assert last == [(row["optimization"], row["variant"]) for row in undisturbed["iterations"] if row["verdict"] == "keep"]
+    tree = f"{branch(made)}:softmax.py"
+    assert made.git("rev-parse", tree) == softmax[0].git("rev-parse", f"{undisturbed['branch']}:softmax.py")
+
+
+def kept(made: Project) -> list[dict[str, Any]]:
+    """The kept iterations that the journal holds so far."""
+    path = made.run_dir / "journal.jsonl"
+    lines = path.read_text().splitlines()[:-1] if path.is_file() else []
+    events = [json.loads(line) for line in lines]
+    rows = [event["iteration"] for event in events if event["event"] == "iteration"]
+    return [row for row in rows if row["n"] > 0 and row["verdict"] == "keep"]
+
+
+def branch(made: Project) -> str:
+    return str(made.journal[0]["branch"])
+
+
+def test_without_a_gpu_candidates_are_compiled_patches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = project(tmp_path, "matmul_fp32")
+    before = made.fingerprint()
+    code, summary = auto(made, capsys, "--budget", "20")
+    assert code == 0, summary
+    assert summary["gpu"] is None
+    assert summary["speedup"] is None
+    ready = [row for row in summary["iterations"] if row["verdict"] == "ready"]
+    assert ready[0]["optimization"] == "D"
+    assert {row["latency_ms"] for row in ready} == {None}
+    patches = sorted((made.run_dir / "patches").iterdir())
+    assert len(patches) == len(ready)
+    for patch in patches:
+        made.git("apply", "--check", str(patch))
+    assert made.fingerprint() == before
+
+
+def test_exact_forbids_edits_that_change_rounding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = project(tmp_path, "matmul_fp32")
+    code, summary = auto(made, capsys, "--exact", "--budget", "5")
+    assert code == 0, summary
+    assert not {row["optimization"] for row in summary["iterations"]} & {"D", "H"}
+
+
+def test_what_was_not_recorded_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = project(tmp_path, "matmul_fp32")
+    code, answer = auto(made, capsys, *SOFTMAX)
+    assert code == 2
+    assert "holds no record of" in answer["stderr"]

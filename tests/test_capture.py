@@ -1,0 +1,256 @@
+"""What is recorded of a workload without a GPU, and that the signature is the one the run time gives the launch."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("cuda.tile")
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.compiler
+
+import cuda.tile as ct  # noqa: E402 - after the skips
+
+from kdiag import workload as workloads  # noqa: E402
+from kdiag.diagnose.capture import Captured, capture  # noqa: E402
+from kdiag.diagnose.signature import signature  # noqa: E402
+from kdiag.errors import UsageError, WorkloadError  # noqa: E402
+from kdiag.records import ArrayArgument, ScalarArgument  # noqa: E402
+from kdiag.workload import Workload  # noqa: E402
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+H200_REPORT = Path(__file__).parents[2] / "shared" / "data" / "h200" / "give-lean.ncu-rep"
+
+KERNEL = """
+import cuda.tile as ct
+import torch
+
+@ct.kernel
+def double(x, y, TILE: ct.Constant[int]):
+    i = ct.bid(0)
+    ct.store(y, (i,), tile=ct.load(x, (i,), (TILE,)) * 2)
+
+def wrapper(x):
+    y = torch.empty_like(x)
+    {body}
+    return y
+"""
+LAUNCH = "ct.launch(torch.cuda.current_stream(), (ct.cdiv(x.numel(), 256), 1, 1), double, (x, y, 256))"
+WORKLOAD = """
+import torch
+
+KERNEL_FILE = "kernel.py"
+
+def configs():
+    return [{{"n": 1000}}, {{"n": {large}}}]
+
+def make_inputs(config, device, seed):
+    {inputs}
+
+def run(module, inputs):
+    return module.wrapper(inputs)
+
+def reference(inputs):
+    return inputs * 2
+
+def bytes_moved(config):
+    return 8 * config["n"]
+
+def flops(config):
+    return config["n"]
+"""
+INPUTS = 'return torch.ones(config["n"], device=device)'
+Record = Callable[..., tuple[Captured, ...]]
+
+
+@pytest.fixture
+def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Record:
+    """Capture the launches of a workload written from a wrapper's body and the making of its input."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+
+    def run(
+        body: str = LAUNCH, *, inputs: str = INPUTS, large: int = 4096, target: str = "sm_90"
+    ) -> tuple[Captured, ...]:
+        (tmp_path / "kernel.py").write_text(KERNEL.format(body=body.replace("\n", "\n    ")))
+        (tmp_path / "workload.py").write_text(
+            WORKLOAD.format(inputs=inputs.replace("\n", "\n    "), large=large)
+        )
+        described = workloads.read(tmp_path / "workload.py")
+        assert isinstance(described, Workload)
+        return capture(described, described.kernel_file, target)
+
+    return run
+
+
+def symbol(function: Callable[..., None], *values: object) -> str:
+    return str(signature(ct.kernel(function), values).symbol)
+
+
+def array(*shape: int, dtype: Any = torch.float32) -> Any:
+    return torch.empty(shape, dtype=dtype, device="meta")
+
+
+# ---- symbols --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [path.stem for path in EXAMPLES.glob("*/*.ncu-rep")])
+def test_symbols_are_those_that_a_profile_of_the_same_launches_shows(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ncu_report = pytest.importorskip("ncu_report")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    described = workloads.read(EXAMPLES / name)
+    assert isinstance(described, Workload)
+    launches = ncu_report.load_report(str(EXAMPLES / name / f"{name}.ncu-rep")).range_by_idx(0)
+    profiled = {launches.action_by_idx(index).name() for index in range(launches.num_actions())}
+    captured = capture(described, described.kernel_file, "sm_90")
+    assert profiled <= {one.signature.symbol for one in captured}
+
+
+@pytest.mark.skipif(not H200_REPORT.is_file(), reason="the recorded report is not on this machine")
+def test_symbols_of_recorded_launches_with_constants() -> None:
+    ncu_report = pytest.importorskip("ncu_report")
+
+    def softmax_k(x, y, *rest):  # type: ignore[no-untyped-def] # tile code
+        pass
+
+    launches = ncu_report.load_report(str(H200_REPORT)).range_by_idx(0)
+    found = {launches.action_by_idx(index).name() for index in range(launches.num_actions())}
+    x = array(32768, 4096, dtype=torch.bfloat16)
+    arrays = symbol(lambda x, y: None, x, x).removeprefix("<lambda>")
+    assert any(name.startswith(f"softmax_k{arrays}_I32768_I4096") for name in found)
+    vector = array(1 << 27)
+    arrays = symbol(lambda x, y, z: None, vector, vector, vector).removeprefix("<lambda>")
+    assert f"vadd_g{arrays}_I1024_I0" in found
+
+
+def test_the_symbol_of_a_batched_product_with_odd_strides() -> None:
+    """As profiled on an H200: 511 columns, so that the rows of one operand are not 16-byte aligned."""
+
+    def bmm(a, b, c, n, flag: ct.Constant[bool], size: ct.Constant[int]):  # type: ignore[no-untyped-def]
+        pass
+
+    a, b, c = (array(*shape, dtype=torch.float16) for shape in ((3, 511, 512), (3, 512, 511), (3, 512, 512)))
+    arrays = "A3f16_3v8l0_4i16t1_p16_A3f16_1v8_2i16_3l0_4t1_p16_A3f16_3v8l0_4t1_6i16_p16"
+    assert symbol(bmm, a, b, c, 7, True, 511) == f"bmm_Kt1_{arrays}_Si32_B1_I511"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (array(32), "Kt1_A1f32_1i16t1_p16"),
+        (array(33)[1:], "Kt1_A1f32_1i16t1"),
+        (array(36)[4:], "Kt1_A1f32_1i16t1_p16"),
+        (array(48, 7).t(), "Kt1_A2f32_1t1_2i16l0_p16"),
+        (array(16, 1).expand(16, 8), "Kt1_A2f32_1i16t1_2v4l0_p16i"),
+        (array(1, 32), "Kt2_A2f32_1s1v4l0_2i16t1_p16"),
+        (array(5, dtype=torch.bool), "Kt1_A1b8_1t1_p16"),
+        (array(16, 2, 2, 2, 2, 2), "Kt1_A6f32_3fl0_p16"),
+        ((1.5, 2), "Kt2_T2Sf32Si32"),
+        ([array(32), array(33)], "Kt1_LiA1f32_1t1_p16"),
+        (True, "Kt1_Sb8"),
+        (2.5, "Kt1_Sf32"),
+        (-3, "Kt1_Si32"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_specialization_of_one_argument(value: object, expected: str) -> None:
+    def k(a):  # type: ignore[no-untyped-def] # tile code
+        pass
+
+    assert symbol(k, value) == f"k_{expected}"
+
+
+def test_values_that_do_not_fit_32_bits_are_refused_as_the_launch_would() -> None:
+    def plain(x, n):  # type: ignore[no-untyped-def] # tile code
+        pass
+
+    def wide(x: ct.IndexedWithInt64, n: ct.ScalarInt64):  # type: ignore[no-untyped-def] # tile code
+        pass
+
+    with pytest.raises(WorkloadError, match="IndexedWithInt64"):
+        symbol(plain, array(1 << 31), 1)
+    with pytest.raises(WorkloadError, match="ScalarInt64"):
+        symbol(plain, array(16), 1 << 31)
+    assert symbol(wide, array(1 << 31), 1 << 31).endswith("w_Si64")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [((), "takes 1 arguments"), (("text",), "tensors and numbers"), (([],), "list"), ((None,), "NoneType")],
+)
+def test_arguments_that_no_kernel_takes_are_one_clear_error(values: tuple[Any, ...], message: str) -> None:
+    def k(a):  # type: ignore[no-untyped-def] # tile code
+        pass
+
+    with pytest.raises(WorkloadError, match=message):
+        symbol(k, *values)
+
+
+# ---- capture --------------------------------------------------------------------------------------------
+
+
+def test_every_configuration_is_recorded_with_its_arguments(record: Record) -> None:
+    first, second = (one.launch for one in record())
+    assert (first.kernel, first.grid, first.configuration) == ("double", (4, 1, 1), 0)
+    assert (second.grid, second.configuration) == ((16, 1, 1), 1)
+    assert first.arguments == (
+        ArrayArgument("x", "float32", (1000,), (1,), 16),
+        ArrayArgument("y", "float32", (1000,), (1,), 16),
+        ScalarArgument("TILE", 256, constant=True),
+    )
+
+
+def test_inputs_larger_than_any_memory_cost_nothing(record: Record) -> None:
+    generated = (
+        "generator = torch.Generator(device=device).manual_seed(seed)\n"
+        'return torch.randn(config["n"], generator=generator, device=device)'
+    )
+    assert record(inputs=generated, large=2**31 - 1)[1].launch.grid == (2**23, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"assert x.is_cuda and x.device.type == 'cuda' and torch.cuda.is_available()\n{LAUNCH}",
+        f"with torch.cuda.device(x.device):\n    {LAUNCH}",
+        f"scratch = torch.zeros(4, device=x.device); y = scratch.to('cuda:0').new_empty(x.shape)\n{LAUNCH}",
+        f"from cuda.tile import launch\n{LAUNCH.removeprefix('ct.')}",
+        f"if x.sum().item() < 0: raise SystemExit\n{LAUNCH}",
+        f"{LAUNCH.replace('double,', 'double.replace_hints(occupancy=2),')}",
+        f"x = torch.ones(x.numel()).cuda()\n{LAUNCH}",
+        "best = ct.tune.exhaustive_search([(256,), (512,)], torch.cuda.current_stream(), None, double, None).best\n"
+        f"{LAUNCH.replace('256))', 'best.config[0]))')}",
+    ],
+    ids=["asserts", "device", "scratch", "import", "values", "hints", "cuda", "tune"],
+)
+def test_what_wrappers_do_on_a_gpu_works_here(record: Record, body: str) -> None:
+    launches = [one.launch for one in record(body)]
+    assert [launch.grid for launch in launches] == [(4, 1, 1), (16, 1, 1)]
+    assert all(launch.arguments[2] == ScalarArgument("TILE", 256, constant=True) for launch in launches)
+
+
+def test_grids_by_the_number_of_multiprocessors(record: Record) -> None:
+    count = "torch.cuda.get_device_properties(x.device).multi_processor_count"
+    body = LAUNCH.replace("(ct.cdiv(x.numel(), 256), 1, 1)", f"({count},)")
+    assert record(body)[0].launch.grid == (132,)
+    assert record(body, target="sm_80")[0].launch.grid == (108,)
+
+
+def test_torch_is_as_before_afterwards(record: Record) -> None:
+    before = (torch.cuda.is_available, torch.Generator, ct.launch)
+    record()
+    assert (torch.cuda.is_available, torch.Generator, ct.launch) == before
+    assert not torch.empty(1).is_cuda
+
+
+def test_a_workload_that_launches_nothing_and_a_card_nobody_knows(record: Record) -> None:
+    with pytest.raises(WorkloadError, match="launches no cuTile kernel"):
+        record("pass")
+    with pytest.raises(WorkloadError, match=r"no @ct\.kernel"):
+        record(LAUNCH.replace("double", "wrapper"))
+    with pytest.raises(UsageError, match="sm_77"):
+        record(target="sm_77")

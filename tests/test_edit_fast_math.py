@@ -1,0 +1,175 @@
+"""What the examples of D and H cannot show: that values stay, that doubt is respected, and what the compiler makes of it."""
+
+from __future__ import annotations
+
+import ast
+import math
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from kdiag.executors.edits.base import Applied, Skipped
+from kdiag.executors.edits.fast_math import RECIPES, FastMath
+from kdiag.executors.edits.fast_math_examples import elementwise, loop
+from kdiag.executors.edits.tf32_guard import Tf32Guard
+from kdiag.records import CompileEvidence, Variant
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+SAME = ("import", "import")
+needs_compiler = pytest.mark.skipif(
+    any(find_spec(name) is None for name in ("torch", "cuda", "nvidia")),
+    reason="cuda-tile, tileiras and torch are not installed",
+)
+
+
+def _ignore_flags(function):
+    return lambda *values, **flags: function(*values)
+
+
+STAND_IN = SimpleNamespace(
+    exp=math.exp,
+    exp2=_ignore_flags(lambda x: 2.0**x),
+    sqrt=math.sqrt,
+    rsqrt=_ignore_flags(lambda x: 1 / math.sqrt(x)),
+    truediv=_ignore_flags(lambda x, y: x / y),
+    tanh=_ignore_flags(math.tanh),
+    sum=lambda x: 3 * x,
+    RoundingMode=SimpleNamespace(APPROX=None),
+)
+
+EXPRESSIONS = st.recursive(
+    st.sampled_from(["a", "b", "n", "1", "2.5", "EPS"]),
+    lambda inner: st.one_of(
+        st.builds("{} {} {}".format, inner, st.sampled_from(["/", "/", "*", "+", "-"]), inner),
+        st.builds("({} {} {})".format, inner, st.sampled_from(["/", "/", "*", "+", "-"]), inner),
+        st.builds("ct.{}({})".format, st.sampled_from(["exp", "sqrt", "tanh", "sum"]), inner),
+        st.builds("ct.truediv({}, {})".format, inner, inner),
+        st.builds("-{}".format, inner),
+        st.builds("{}\n        ".format, st.sampled_from(["(\n        a  # first\n        / b)", "(a\n / b)"])),
+    ),
+    max_leaves=8,
+)
+
+
+def _result(source: str) -> float:
+    value = next(
+        node.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "result"
+    )
+    names = {"ct": STAND_IN, "a": 1.25, "b": 0.75, "n": 3, "EPS": 1e-6}
+    return float(eval(ast.unparse(value), names))
+
+
+@settings(max_examples=150, deadline=None)
+@given(EXPRESSIONS, st.sampled_from(list(RECIPES)))
+def test_values_stay(expression, name):
+    source = elementwise(expression.strip())
+    outcome = FastMath().apply(source, "elementwise", Variant("H", name))
+    assume(isinstance(outcome, Applied))
+    try:
+        before = _result(source)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        assume(False)
+    assert math.isclose(_result(outcome.source), before, rel_tol=1e-9, abs_tol=1e-12)
+    assert outcome.source.count("# first") == source.count("# first")
+    above = source.partition("    result =")[0]
+    assert outcome.source.startswith(above)
+    assert outcome.where.line >= above.count("\n") + 1
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("text", ["", "def f(:", "import cuda.tile as ct\n", "x = 1\n\x00", "\ufeff", "def elementwise(): pass"])
+def test_any_text_is_skipped_and_nothing_raised(name, text):
+    assert isinstance(FastMath().apply(text, "elementwise", Variant("H", name)), Skipped)
+    assert isinstance(Tf32Guard().apply(text, "elementwise", Variant("D", "tf32")), Skipped)
+
+
+@pytest.mark.parametrize(
+    "doubt",
+    [
+        "total = ct.load(y, (row, k), (TM, TN))",
+        "total, weight = ct.load(y, (row, k), (TM, TN)), weight",
+        "total += ct.load(y, (row, k), (TM, TN))",
+        "if k > 1:\n            total = ct.astype(total, ct.float64)",
+    ],
+)
+def test_an_accumulator_that_a_loop_may_change_is_left_alone(doubt):
+    source = loop("total = total / weight").replace("    total = total / w", f"        {doubt}\n    total = total / w")
+    ast.parse(source)
+    outcome = FastMath().apply(source, "average", Variant("H", "approx-division"))
+    assert isinstance(outcome, Skipped)
+    assert "cannot tell that `total / weight`" in outcome.reason
+
+
+def test_only_the_named_kernel_changes():
+    first = elementwise("a / b")
+    second = elementwise("ct.exp(a)").replace("def elementwise", "def other").partition("EPS = 1e-6")[2]
+    outcome = FastMath().apply(first + second, "elementwise", Variant("H", "all"))
+    assert isinstance(outcome, Applied)
+    assert outcome.source.endswith(second)
+
+
+def _compiled(example: str, edit, variant: Variant, folder: Path, exchange=SAME):
+    """The evidence of an example's launches before and after an edit, compiled for sm_90."""
+    from kdiag.diagnose.compile import compile_workload
+    from kdiag.workload import read
+
+    workload = read(EXAMPLES / example)
+    before = workload.kernel_file.read_text().replace(*exchange)
+    kernel = next(
+        node.name for node in ast.walk(ast.parse(before)) if isinstance(node, ast.FunctionDef) and node.decorator_list
+    )
+    outcome = edit.apply(before, kernel, variant)
+    assert isinstance(outcome, Applied), outcome
+    sources = [folder / "before.py", folder / "after.py"]
+    for path, text in zip(sources, (before, outcome.source), strict=True):
+        path.write_text(text)
+    compiled = compile_workload(workload, sources, "sm_90", timeout_s=120)
+    assert all(isinstance(one, tuple) for one in compiled), compiled
+    return tuple(zip(*compiled, strict=True))
+
+
+def _off_tensor_cores(evidence: CompileEvidence) -> int:
+    return sum(not remark.passed for remark in evidence.remarks if remark.name == "RemarkTensorCoreMMA")
+
+
+@pytest.mark.compiler
+@needs_compiler
+def test_tf32_puts_the_float32_product_on_tensor_cores(tmp_path):
+    for before, after in _compiled("matmul_fp32", Tf32Guard(), Variant("D", "tf32"), tmp_path):
+        assert _off_tensor_cores(before) > 0
+        assert _off_tensor_cores(after) == 0
+        assert after.code_bytes < before.code_bytes / 2
+
+
+@pytest.mark.compiler
+@needs_compiler
+def test_the_guard_changes_nothing_for_bfloat16(tmp_path):
+    for before, after in _compiled("matmul_bf16", Tf32Guard(), Variant("D", "tf32"), tmp_path):
+        assert after.code_hash == before.code_hash
+
+
+@pytest.mark.compiler
+@needs_compiler
+@pytest.mark.parametrize(
+    ("example", "name", "exchange"),
+    [
+        ("softmax", "all", SAME),
+        ("softmax", "exp2", SAME),
+        ("softmax", "approx-division", SAME),
+        ("softmax", "reciprocal", SAME),
+        ("softmax", "tanh", ("ct.exp(", "ct.tanh(")),
+        ("rms_norm", "all", SAME),
+        ("rms_norm", "rsqrt", SAME),
+        ("rms_norm", "approx-division", SAME),
+    ],
+)
+def test_fast_math_compiles_to_less_code(example, name, exchange, tmp_path):
+    for before, after in _compiled(example, FastMath(), Variant("H", name), tmp_path, exchange):
+        assert after.code_bytes < before.code_bytes
+        assert not after.stack_bytes

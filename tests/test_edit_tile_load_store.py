@@ -1,0 +1,213 @@
+"""What tile accesses compute and compile to, beyond the examples that the edits carry."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kdiag import workload as workloads
+from kdiag.diagnose.observe import from_compilation
+from kdiag.executors.edits.base import Applied, Skipped
+from kdiag.executors.edits.padding_modes import VALUE_OF_MODE, mode_of_value
+from kdiag.executors.edits.store_without_tma import StoreWithoutTma
+from kdiag.executors.edits.tile_load_store import FORWARD, INVERSE, TileLoadStore
+from kdiag.executors.edits.tile_load_store_examples import ADD, ROW_COPY, SCALE, SOFTMAX
+from kdiag.records import CompileFailure, Evidence, Variant
+from kdiag.workload import Workload
+from tile_emulator import run_blocks
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+COMPILED = ("tile-load-store", "tile-load-store-no-tma")
+KERNELS = ("softmax", "rms_norm", "vector_add")
+
+
+def edited(source: str, kernel: str, variant: str) -> str:
+    outcome = TileLoadStore().apply(source, kernel, Variant("A", variant))
+    assert isinstance(outcome, Applied), outcome
+    return outcome.source
+
+
+def kernel_file(name: str) -> str:
+    return (EXAMPLES / name / f"{name}.py").read_text()
+
+
+def result(source: str, kernel: str, grid: Sequence[int], inputs: Sequence[Any], shape: Sequence[int]) -> Any:
+    """The output of a kernel of (inputs..., output, scalars...), poisoned beforehand."""
+    output = np.full(shape, 777.0, dtype=np.float32)
+    arrays = [value for value in inputs if isinstance(value, np.ndarray)]
+    scalars = [value for value in inputs if not isinstance(value, np.ndarray)]
+    with np.errstate(all="ignore"):
+        run_blocks(source, kernel, grid, [*arrays, output, *scalars])
+    return output
+
+
+def random(*shape: int) -> Any:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("length", [1, 97, 1000, 1023, 1025])
+@pytest.mark.parametrize("variant", FORWARD)
+def test_a_vector_whose_length_is_no_multiple_of_the_tile(length: int, variant: str) -> None:
+    grid, inputs = (-(-length // 64),), (random(length), random(length), 64)
+    before = result(ADD, "add", grid, inputs, (length,))
+    after = edited(ADD, "add", variant)
+    assert np.array_equal(result(after, "add", grid, inputs, (length,)), before)
+    assert np.array_equal(before, inputs[0] + inputs[1])
+    assert "index=(ct.bid(0) *" not in after
+
+
+@pytest.mark.parametrize("variant", FORWARD)
+@given(rows=st.integers(1, 3), columns=st.integers(1, 40))
+@settings(max_examples=25, deadline=None)
+def test_rows_compute_the_same_with_every_variant(variant: str, rows: int, columns: int) -> None:
+    x = random(rows, columns)
+    for source, kernel, scalars in ((SOFTMAX, "softmax", (64,)), (SCALE, "scale", (columns, 8))):
+        before = result(source, kernel, (rows,), (x, *scalars), x.shape)
+        after = result(edited(source, kernel, variant), kernel, (rows,), (x, *scalars), x.shape)
+        assert np.array_equal(before, after)
+        assert not (before == 777.0).any()
+
+
+@given(rows=st.integers(1, 3), columns=st.integers(1, 40))
+@settings(max_examples=25, deadline=None)
+def test_the_inverse_computes_the_same(rows: int, columns: int) -> None:
+    x = random(rows, columns)
+    grid = (rows, -(-columns // 8))
+    before = result(ROW_COPY, "copy", grid, (x, 8), x.shape)
+    after = result(edited(ROW_COPY, "copy", INVERSE), "copy", grid, (x, 8), x.shape)
+    assert np.array_equal(before, after)
+    assert np.array_equal(before, x * 2)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_there_and_back_leaves_no_tile_access(name: str) -> None:
+    tiles = edited(kernel_file(name), f"{name}_kernel", "tile-load-store")
+    assert "gather" not in tiles.split("def ", 1)[1]
+    back = edited(tiles, f"{name}_kernel", INVERSE)
+    assert "ct.load" not in back
+    assert "ct.store" not in back
+    for variant in FORWARD:
+        assert isinstance(TileLoadStore().apply(tiles, f"{name}_kernel", Variant("A", variant)), Skipped)
+
+
+@pytest.mark.parametrize("value", [text for text in VALUE_OF_MODE.values() if text is not None])
+def test_padding_goes_there_and_back(value: str) -> None:
+    import libcst as cst
+
+    assert VALUE_OF_MODE[mode_of_value(cst.parse_expression(value)) or ""] == value
+
+
+@pytest.mark.parametrize(
+    ("written", "mode"),
+    [
+        ("0", "ZERO"),
+        ("-0", "ZERO"),
+        ("0.0", "ZERO"),
+        ("-0.0", "NEG_ZERO"),
+        ("-math.inf", "NEG_INF"),
+        ('float("-inf")', "NEG_INF"),
+        ("np.nan", "NAN"),
+        ("1", None),
+        ("-3.4e38", None),
+        ("fill", None),
+        ('float("x")', None),
+    ],
+)
+def test_only_the_very_same_padding_is_carried_over(written: str, mode: str | None) -> None:
+    import libcst as cst
+
+    assert mode_of_value(cst.parse_expression(written)) == mode
+
+
+@given(st.text(max_size=200) | st.integers(0, len(SOFTMAX)).map(lambda cut: SOFTMAX[:cut]))
+@settings(max_examples=60, deadline=None)
+def test_no_text_makes_the_edits_raise(text: str) -> None:
+    for edit in (TileLoadStore(), StoreWithoutTma()):
+        for variant in edit.variants(text, "softmax", "sm_90"):
+            outcome = edit.apply(text, "softmax", variant)
+            assert isinstance(outcome, Applied | Skipped)
+
+
+STALE = """\
+import cuda.tile as ct
+
+
+@ct.kernel
+def stale(x, y, n: int, T: ct.Constant[int]):
+    row = ct.bid(0)
+    for j in range(ct.cdiv(n, T)):
+        columns = j * T + ct.arange(T, dtype=ct.int32)
+        {first}
+    for j in range(ct.cdiv(n, T)):
+        {second}
+        ct.scatter(y, (row, columns), ct.gather(x, (row, columns)))
+"""
+
+
+def test_a_range_left_over_from_another_loop_is_refused() -> None:
+    """`columns` still holds the last tile of the first loop; tile number j would be another one."""
+    left_over = STALE.format(first="pass", second="pass")
+    outcome = TileLoadStore().apply(left_over, "stale", Variant("A", "tile-load-store"))
+    assert isinstance(outcome, Skipped)
+    renewed = STALE.format(first="pass", second="columns = j * T + ct.arange(T, dtype=ct.int32)")
+    assert "index=(row, j)" in edited(renewed, "stale", "tile-load-store")
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, Evidence]]:
+    """What the tile compiler says about each example kernel: as it is, edited, and edited back."""
+    pytest.importorskip("cuda.tile")
+    pytest.importorskip("torch")
+    from kdiag.diagnose.compile import compile_workload
+
+    found = {}
+    for name in KERNELS:
+        described = workloads.read(EXAMPLES / name)
+        assert isinstance(described, Workload)
+        source, kernel = described.kernel_file.read_text(), f"{name}_kernel"
+        texts = {"": source} | {variant: edited(source, kernel, variant) for variant in COMPILED}
+        texts[INVERSE] = edited(texts["tile-load-store"], kernel, INVERSE)
+        folder = tmp_path_factory.mktemp(name)
+        paths = [folder / (f"{variant or 'start'}.py") for variant in texts]
+        for path, text in zip(paths, texts.values(), strict=True):
+            path.write_text(text)
+        answers = compile_workload(described, paths, "sm_90", timeout_s=120)
+        for variant, answer in zip(texts, answers, strict=True):
+            assert not isinstance(answer, CompileFailure), (name, variant, answer)
+            found[name, variant] = dict(from_compilation(answer))
+    return found
+
+
+def count(observation: Evidence) -> int:
+    assert isinstance(observation.value, int)
+    return observation.value
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_compiler_keeps_what_each_variant_promises(
+    name: str, observed: dict[tuple[str, str], dict[str, Evidence]]
+) -> None:
+    source = kernel_file(name)
+    steps = [("", variant) for variant in COMPILED] + [("tile-load-store", INVERSE)]
+    for parent, variant in steps:
+        text = source if not parent else edited(source, f"{name}_kernel", parent)
+        outcome = TileLoadStore().apply(text, f"{name}_kernel", Variant("A", variant))
+        assert isinstance(outcome, Applied)
+        for promise in outcome.promises:
+            before, after = (count(observed[name, v][promise.observation]) for v in (parent, variant))
+            assert after > before if promise.change == "increases" else after < before, (variant, promise)
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("name", KERNELS)
+def test_without_tma_nothing_goes_through_tma(
+    name: str, observed: dict[tuple[str, str], dict[str, Evidence]]
+) -> None:
+    for variant in ("tile-load-store-no-tma", INVERSE, ""):
+        assert count(observed[name, variant]["compile.tma_loads"]) == 0
+        assert count(observed[name, variant]["compile.tma_stores"]) == 0

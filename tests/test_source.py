@@ -1,0 +1,243 @@
+"""Facts about cuTile source."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from kdiag.diagnose.observe_source import from_source
+from kdiag.diagnose.source import KernelFacts, SourceFacts, read_source
+from kdiag.errors import UsageError
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*/*.py"))
+NAMES = {
+    "source.exact_divisions",
+    "source.exponentials",
+    "source.gathers",
+    "source.scatters",
+    "source.loads",
+    "source.stores",
+    "source.mma",
+    "source.persistent_loops",
+    "source.indirect_gathers",
+}
+
+
+def kernel(body: str, parameters: str = "x, y, n, TILE: ct.Constant[int]", before: str = "") -> KernelFacts:
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    text = f"import cuda.tile as ct\n{before}\n@ct.kernel\ndef k({parameters}):\n{lines}\n"
+    return read_source(text, "k.py").kernels[-1]
+
+
+def counts(text: str, name: str) -> dict[str, object]:
+    observed = from_source(read_source(text, "k.py"), name)
+    assert set(observed) == NAMES
+    return {key.removeprefix("source."): seen.value for key, seen in observed.items() if seen.value}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_examples_are_read(path: Path) -> None:
+    text = path.read_text("utf-8")
+    facts = read_source(text, path.name)
+    defined = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef) and n.decorator_list]
+    assert [(k.name, k.where.line, k.where.column) for k in facts.kernels] == [
+        (n.name, n.lineno, n.col_offset) for n in defined
+    ]
+    assert {launch.kernel for launch in facts.launches} == {k.name for k in facts.kernels}
+
+
+@pytest.mark.parametrize(
+    ("folder", "file", "name", "expected"),
+    [
+        (
+            "softmax",
+            "softmax.py",
+            "softmax_kernel",
+            {"exact_divisions": 1, "exponentials": 1, "gathers": 1, "scatters": 1},
+        ),
+        ("rms_norm", "rms_norm.py", "rms_norm_kernel", {"exact_divisions": 2, "gathers": 2, "scatters": 1}),
+        ("matmul_bf16", "matmul.py", "matmul_kernel", {"loads": 2, "stores": 1, "mma": 1}),
+    ],
+)
+def test_counts_of_examples(folder: str, file: str, name: str, expected: dict[str, int]) -> None:
+    path = Path(__file__).parents[1] / "examples" / folder / file
+    assert counts(path.read_text("utf-8"), name) == expected
+
+
+@pytest.mark.parametrize(
+    ("imports", "prefix"),
+    [
+        ("import cuda.tile as ct", "ct."),
+        ("import cuda.tile", "cuda.tile."),
+        ("from cuda import tile as ct", "ct."),
+        ("from cuda.tile import load, store, bid, kernel, Constant", ""),
+        ("from cuda.tile import load as load, store, bid, kernel, Constant", ""),
+        ("import cuda.tile as tile", "tile."),
+    ],
+)
+def test_every_way_to_import(imports: str, prefix: str) -> None:
+    text = (
+        f"{imports}\n@{prefix}kernel(occupancy=2, num_ctas=N)\ndef k(x, y, TILE: {prefix}Constant[int]):\n"
+        f"    v = {prefix}load(x, ({prefix}bid(0),), (TILE,), latency=4, allow_tma=False)\n"
+        f"    {prefix}store(y, ({prefix}bid(0),), v)\n"
+    )
+    (found,) = read_source(text, "k.py").kernels
+    assert found.hints == {"occupancy": "2", "num_ctas": "N"}
+    assert found.constants == ("TILE",)
+    load, store = found.accesses
+    assert (load.kind, load.array, load.latency, load.allow_tma, load.padding) == (
+        "load",
+        "x",
+        "4",
+        "False",
+        None,
+    )
+    assert (load.where.line, load.where.column) == (4, 8)
+    assert (store.kind, store.array) == ("store", "y")
+
+
+def test_other_packages_do_not_count() -> None:
+    text = "import triton as ct\n@ct.kernel\ndef k(x):\n    ct.load(x, 0, 1)\n"
+    assert read_source(text, "k.py") == SourceFacts((), ())
+
+
+def test_constants_under_any_alias() -> None:
+    before = "Const = ct.Constant\nSize = Const[int]\nfrom typing import Annotated\n"
+    marked = "Annotated[int, ct.ConstantAnnotation()]"
+    found = kernel("pass", f"x, a: Size, b: ct.Constant, c: {marked}, d: int, *, e: Const[bool]", before)
+    assert found.constants == ("a", "b", "c", "e")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("t / 2.0", [("/", True)]),
+        ("t /= n", [("/", True)]),
+        ("n / 2", []),
+        ("t.shape[0] / 2", []),
+        ("t.item() / n", []),
+        ("t // 2", []),
+        ("ct.truediv(t, t)", [("truediv", True)]),
+        ("ct.truediv(t, t, rounding_mode=ct.RoundingMode.APPROX)", [("truediv", False)]),
+        ("ct.truediv(t, t, rounding_mode=ct.RoundingMode.FULL)", [("truediv", False)]),
+        ("ct.exp(t, rounding_mode=ct.RoundingMode.FULL)", [("exp", True)]),
+        ("ct.exp2(t)", [("exp2", True)]),
+        ("t / t / t", [("/", True), ("/", True)]),
+    ],
+)
+def test_math(line: str, expected: list[tuple[str, bool]]) -> None:
+    found = kernel(f"t = ct.load(x, (0,), (TILE,))\n{line}")
+    assert [(call.name, call.exact) for call in found.math] == expected
+
+
+def test_called_functions_count_once_with_what_they_call() -> None:
+    before = (
+        "def inner(t):\n    return ct.exp(t) / 2\n"
+        "def outer(a, i):\n    return inner(ct.gather(a, i))\n"
+        "def unused(a):\n    ct.load(a, 0, 1)\n"
+    )
+    found = kernel("ct.scatter(y, 0, outer(x, 0) + outer(x, 1))", before=before)
+    assert [access.kind for access in found.accesses] == ["scatter", "gather"]
+    assert [call.name for call in found.math] == ["/", "exp"]
+
+
+@pytest.mark.parametrize(
+    ("body", "indirect"),
+    [
+        ("ct.gather(x, ct.arange(TILE, dtype=ct.int32))", False),
+        ("i = ct.load(y, (0,), (TILE,))\nct.gather(x, i * 2)", True),
+        ("i, j = ct.gather(y, 0), ct.bid(0)\nct.gather(x, (j, n))", False),
+        ("i = read(y)\nct.gather(x, (i[:, None], 0))", True),
+        ("fetch(x, ct.gather(y, n))", True),
+        ("fetch(x, n)", False),
+    ],
+)
+def test_indirect_gather(body: str, indirect: bool) -> None:
+    before = "def read(a):\n    return ct.load(a, 0, 1)\ndef fetch(a, i):\n    return ct.gather(a, i)\n"
+    found = kernel(body, before=before)
+    gathers = [access for access in found.accesses if access.kind == "gather" and access.array != "y"]
+    assert [access.indirect for access in gathers] == [indirect]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "persistent"),
+    [
+        ("ct.bid(0), n, ct.num_blocks(0)", True),
+        ("b, n, blocks", True),
+        ("b, n, SMS", True),
+        ("b * 4, b * 4 + 4, TILE", False),
+        ("b, b + 4, 2", False),
+        ("0, n, TILE", False),
+        ("n", False),
+    ],
+)
+def test_persistent_loop(arguments: str, persistent: bool) -> None:
+    found = kernel(f"b, blocks = ct.bid(0), ct.num_blocks(0)\nfor i in range({arguments}):\n    pass")
+    assert len(found.loops) == 1
+    assert found.persistent is persistent
+
+
+def test_products_and_views() -> None:
+    found = kernel("v = x.tiled_view((4, 4))\nt = v.load((0, 0))\nv.store((0, 0), t @ t)\nct.mma(t, t, t)")
+    assert len(found.mma) == 2
+    assert [(access.kind, access.array) for access in found.accesses] == [("load", "v"), ("store", "v")]
+
+
+def test_launches() -> None:
+    text = (
+        "import cuda.tile as ct\nfrom cuda.tile.tune import exhaustive_search\n"
+        "import cuda.tile_experimental as old\n"
+        "class Op:\n    def forward(ctx):\n        ct.launch(s, g, k.replace_hints(occupancy=2), ())\n"
+        "def tune():\n    exhaustive_search(c, s, g, k, a)\n    old.autotune_launch(s, grid_fn=g, kernel=k)\n"
+    )
+    launches = read_source(text, "k.py").launches
+    assert [(found.kernel, found.function, found.how) for found in launches] == [
+        ("k.replace_hints(occupancy=2)", "Op.forward", "launch"),
+        ("k", "tune", "exhaustive_search"),
+        ("k", "tune", "autotune_launch"),
+    ]
+
+
+def test_unknown_kernel_names_those_there_are() -> None:
+    facts = read_source("import cuda.tile as ct\n@ct.kernel\ndef here(): pass\n", "k.py")
+    with pytest.raises(UsageError, match="here"):
+        from_source(facts, "there")
+
+
+def test_first_place_is_given() -> None:
+    observed = from_source(SourceFacts((kernel("t = ct.load(x, 0, 1)\nct.load(y, 0, 1)"),), ()), "k")
+    where = observed["source.loads"].where
+    assert where is not None
+    assert (where.file, where.line, where.column) == ("k.py", 5, 8)
+
+
+PIECES = st.sampled_from(
+    [
+        "import cuda.tile as ct\n",
+        "@ct.kernel\n",
+        "def f(x):\n",
+        "    x = f(x) / ct.load(x, f)\n",
+        "    f(x=x, *x)\n",
+        "    for i in range(ct.bid(0), x, 2): x, y = i, x\n",
+        "    return lambda: f(*x)\n",
+        "class f:\n",
+        "f = f[f]\n",
+    ]
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.one_of(st.text(), st.lists(PIECES).map("".join)))
+@example("(" * 5000)
+@example("1" + "+1" * 20000)
+@example("a\0b")
+@example("\ud800")
+@example("\ufeffx = '\\d'\n")
+def test_any_text_gives_facts_or_a_usage_error(text: str) -> None:
+    try:
+        facts = read_source(text, "any.py")
+    except UsageError:
+        return
+    assert isinstance(facts, SourceFacts)
