@@ -37,10 +37,11 @@ def compile_source(request: CompileRequest) -> Compilation:
     """Capture the launches and compile each distinct (kernel, signature, hints) once, in the order of capture."""
     try:
         compiler = find_tileiras()
+        launches = capture(request.workload, request.source, request.target)
     except ToolMissing as missing:
         return CompileFailure("unavailable", str(missing))
     evidence: dict[tuple[str, str], CompileEvidence] = {}
-    for captured in capture(request.workload, request.source, request.target):
+    for captured in launches:
         key = (str(captured.signature.symbol), repr(_options(captured.kernel)))
         if key in evidence:
             continue
@@ -108,6 +109,6 @@ def _front_end_message(error: ct.TileError) -> str:
 
 def _named(remark: Remark, source: Path) -> Remark:
     """Remarks in the edited file name it without its folder, as the facts of its source do."""
-    if Path(remark.where.file) != source:
+    if Path(remark.where.file).resolve() != source.resolve():
         return remark
     return replace(remark, where=replace(remark.where, file=source.name))

@@ -15,6 +15,7 @@ from pathlib import Path
 from kdiag.errors import KdiagError, ToolMissing
 
 REMARKS = ("--remarks=all", "--remark-format=yaml")
+TOOLKIT = ("CUDA_HOME", "CUDA_PATH")
 INSTALL = 'pip install "kdiag[gpu]"'
 _LOCATION = re.compile(r'loc\((?:fused<[^>]*>\[)?"(?P<file>[^"]*)":(?P<line>\d+):\d+\]?\):\s*(?:error:\s*)?')
 
@@ -52,7 +53,7 @@ def _candidates() -> Iterator[Path]:
         yield Path(root) / "cu13" / "bin" / "tileiras"
     if on_path := shutil.which("tileiras"):
         yield Path(on_path)
-    for variable in ("CUDA_HOME", "CUDA_PATH"):
+    for variable in TOOLKIT:
         if home := os.environ.get(variable):
             yield Path(home) / "bin" / "tileiras"
     yield Path("/usr/local/cuda/bin/tileiras")
@@ -72,11 +73,21 @@ def assemble(compiler: Path, bytecode: bytes, target: str, opt_level: int) -> Co
         command = [str(compiler), str(source), "-o", str(cubin), f"--gpu-name={target}", f"-O{opt_level}"]
         options = ("--lineinfo", *REMARKS, f"--remarks-output-file={remarks}")
         done = subprocess.run(
-            [*command, *options], capture_output=True, text=True, errors="replace", check=False
+            [*command, *options],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            env=_own_toolkit(),
         )
         if done.returncode != 0:
             raise _failure(done)
         return Compiled(cubin.read_bytes(), remarks.read_text(errors="replace") if remarks.is_file() else "")
+
+
+def _own_toolkit() -> dict[str, str]:
+    """The environment without another toolkit, whose ptxas may be too old for this compiler's output."""
+    return {name: value for name, value in os.environ.items() if name not in TOOLKIT}
 
 
 def _failure(done: subprocess.CompletedProcess[str]) -> KdiagError:

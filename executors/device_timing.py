@@ -105,7 +105,8 @@ def copy_gbs(flush: Flush) -> float:
     a, b, c = (torch.ones(1 << 28, device="cuda") for _ in range(3))  # 1 GiB each, many times any L2
     copy, add = interleaved([lambda: c.copy_(a), lambda: torch.add(a, b, out=c)], Budget(10, 20, 0.1), flush)
     size = a.numel() * a.element_size()
-    return max(2 * size / _median(copy), 3 * size / _median(add)) / 1e6
+    bytes_per_ms: float = max(2 * size / _median(copy), 3 * size / _median(add))
+    return bytes_per_ms / 1e6
 
 
 def matrix_tflops(dtype: torch.dtype, flush: Flush) -> float:

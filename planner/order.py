@@ -25,10 +25,10 @@ def tier_order(diagnosis: Diagnosis | None) -> tuple[int, ...]:
 
 def sort_key(
     draft: Suggestion, cost_s: float, tiers: tuple[int, ...] | None
-) -> tuple[float, float, str, str]:
-    """By time saved; without a cause by tier, with what is known to be slower last."""
+) -> tuple[bool, float, float, str, str]:
+    """What can be applied first; by time saved; without a cause by tier, with what is known to be slower last."""
     saved = time_saved(draft.expected_speedup, draft.confidence) - COST_PER_SECOND * cost_s
     if tiers is None:
-        return (-saved, draft.tier, draft.optimization, draft.variant)
+        return (not draft.applicable, -saved, draft.tier, draft.optimization, draft.variant)
     first = tiers.index(draft.tier) if saved > CLEARLY_SLOWER else len(tiers)
-    return (first, -saved, draft.optimization, draft.variant)
+    return (not draft.applicable, first, -saved, draft.optimization, draft.variant)

@@ -24,15 +24,25 @@ def example(name: str) -> Workload:
     return described
 
 
-def compiled(name: str, folder: Path, *edits: tuple[str, str], timeout_s: float = TIMEOUT_S) -> Compilation:
+def variants(
+    name: str, folder: Path, *edited: tuple[tuple[str, str], ...], timeout_s: float = TIMEOUT_S
+) -> tuple[Compilation, ...]:
+    """Compile one variant of the example for each tuple of replacements in its text."""
     described = example(name)
-    text = described.kernel_file.read_text()
-    for old, new in edits:
-        assert old in text
-        text = text.replace(old, new)
-    path = folder / described.kernel_file.name
-    path.write_text(text)
-    (answer,) = compile_workload(described, [path], "sm_90", timeout_s=timeout_s)
+    paths = []
+    for number, edits in enumerate(edited):
+        text = described.kernel_file.read_text()
+        for old, new in edits:
+            assert old in text
+            text = text.replace(old, new)
+        paths.append(folder / str(number) / described.kernel_file.name)
+        paths[-1].parent.mkdir()
+        paths[-1].write_text(text)
+    return compile_workload(described, paths, "sm_90", timeout_s=timeout_s)
+
+
+def compiled(name: str, folder: Path, *edits: tuple[str, str], timeout_s: float = TIMEOUT_S) -> Compilation:
+    (answer,) = variants(name, folder, edits, timeout_s=timeout_s)
     return answer
 
 
@@ -45,7 +55,7 @@ def test_a_float32_product_falls_back_to_fma_at_its_line(tmp_path: Path) -> None
     answer = compiled("matmul_fp32", tmp_path)
     assert not isinstance(answer, CompileFailure)
     evidence = from_compilation(answer)["compile.mma_off_tensor_cores"]
-    lines = (tmp_path / "matmul.py").read_text().splitlines()
+    lines = (tmp_path / "0" / "matmul.py").read_text().splitlines()
     assert evidence.value == 1
     assert evidence.where is not None
     assert "ct.mma(" in lines[evidence.where.line - 1]
@@ -53,17 +63,16 @@ def test_a_float32_product_falls_back_to_fma_at_its_line(tmp_path: Path) -> None
 
 
 def test_the_tile_that_spills_and_the_hint_that_cures_it(tmp_path: Path) -> None:
-    wide = ("TILE_N = 128", "TILE_N = 256")
-    spilling = compiled("matmul_bf16", tmp_path, wide)
-    cured = compiled("matmul_bf16", tmp_path, wide, ("@ct.kernel", "@ct.kernel(num_worker_warps=8)"))
-    assert value(compiled("matmul_bf16", tmp_path), "compile.stack_bytes") == 0
+    wide, hint = ("TILE_N = 128", "TILE_N = 256"), ("@ct.kernel", "@ct.kernel(num_worker_warps=8)")
+    plain, spilling, cured = variants("matmul_bf16", tmp_path, (), (wide,), (wide, hint))
+    assert value(plain, "compile.stack_bytes") == 0
     assert value(spilling, "compile.stack_bytes") == 1808
     assert value(cured, "compile.stack_bytes") == 0
 
 
 def test_comments_and_line_numbers_do_not_change_the_code_hash(tmp_path: Path) -> None:
-    plain = compiled("softmax", tmp_path)
-    moved = compiled("softmax", tmp_path, ("import torch", "import torch\n\n# a comment\n"))
+    comment = ("import torch", "import torch\n\n# a comment\n")
+    plain, moved = variants("softmax", tmp_path, (), (comment,))
     assert not isinstance(plain, CompileFailure)
     assert not isinstance(moved, CompileFailure)
     assert [item.code_hash for item in plain] == [item.code_hash for item in moved]
@@ -83,22 +92,25 @@ def test_a_rejected_tma_load_gives_the_compilers_reason(tmp_path: Path) -> None:
     assert "TMA only supports zero padding" in from_compilation(answer)["compile.tma_loads_rejected"].text
 
 
-@pytest.mark.parametrize(
-    ("edit", "kind"),
-    [
-        (("ct.exp(", "ct.nonsense("), "error"),
-        (("import torch", "import torch\nraise SystemError('no')"), "error"),
-        (("import torch", "import os, torch\nos.kill(os.getpid(), 11)"), "crash"),
-        (("import torch", "import time, torch\ntime.sleep(60)"), "timeout"),
-    ],
-)
-def test_a_variant_that_does_not_compile_is_a_record(
-    tmp_path: Path, edit: tuple[str, str], kind: str
-) -> None:
-    answer = compiled("softmax", tmp_path, edit, timeout_s=15 if kind == "timeout" else TIMEOUT_S)
+def test_variants_that_do_not_compile_are_records_and_harm_no_other(tmp_path: Path) -> None:
+    unknown = ("ct.exp(", "ct.nonsense(")
+    failing = ("import torch", "import torch\nraise SystemError('no')")
+    dying = ("import torch", "import os, torch\nos.kill(os.getpid(), 11)")
+    *failed, good = variants("softmax", tmp_path, (unknown,), (failing,), (dying,), ())
+    assert [answer.kind for answer in failed if isinstance(answer, CompileFailure)] == [
+        "error",
+        "error",
+        "crash",
+    ]
+    assert all(isinstance(answer, CompileFailure) and answer.message for answer in failed)
+    assert not isinstance(good, CompileFailure)
+
+
+def test_a_variant_that_hangs_is_ended(tmp_path: Path) -> None:
+    sleeping = ("import torch", "import time, torch\ntime.sleep(60)")
+    answer = compiled("softmax", tmp_path, sleeping, timeout_s=3)
     assert isinstance(answer, CompileFailure)
-    assert answer.kind == kind
-    assert answer.message
+    assert answer.kind == "timeout"
 
 
 def test_front_end_and_compiler_name_the_place_of_an_error(tmp_path: Path) -> None:

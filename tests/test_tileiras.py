@@ -57,6 +57,14 @@ def test_the_compiler_is_asked_for_the_target_the_level_and_remarks(tmp_path: Pa
     assert {"--gpu-name=sm_100", "-O2", "--lineinfo", "--remarks=all", "--remark-format=yaml"} <= set(asked)
 
 
+def test_another_toolkit_in_the_environment_is_kept_from_the_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With CUDA_HOME of another toolkit tileiras 13.4 runs that one's ptxas and fails."""
+    monkeypatch.setenv("CUDA_HOME", "/opt/cuda-12")
+    assert assemble(program(tmp_path, 'printf "$CUDA_HOME" > "$3"'), b"", "sm_90", 3).cubin == b""
+
+
 def test_the_compiler_is_found_beside_the_package_then_on_path_then_in_the_toolkit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,77 +1,117 @@
-"""hints: one keyword of `@ct.kernel(...)`: occupancy, num_ctas or num_worker_warps."""
+"""The hints of the kernel's decorator: `occupancy`, `num_ctas` and `num_worker_warps`.
+
+Nothing is promised: whether a hint changes the machine code is for the no-op gate, whether it spills for the effect gate.
+"""
 
 from __future__ import annotations
 
+import re
+from typing import ClassVar
+
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped
-from kdiag.executors.edits.examples.hints import EXAMPLES
-from kdiag.executors.edits.kernel_source import KernelSource, text
-from kdiag.executors.edits.launches import searched
-from kdiag.executors.edits.rewrite import Change, keyword, rewritten, with_keyword
-from kdiag.records import Promise, Variant
+from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped
+from kdiag.executors.edits.hints_examples import EXAMPLES
+from kdiag.executors.edits.syntax import KernelSource, dotted, integer, keyword, nodes, read_kernel, replace
+from kdiag.executors.edits.syntax import set_keyword as with_keyword
+from kdiag.records import Variant
 
-NO_NEW_SPILLS = Promise("compile.stack_bytes", "not-worse", "the kernel spills no more registers")
-VALUES = {"occupancy": (2, 4, 8, 16, 1), "num_ctas": (2,), "num_worker_warps": (8, 4)}
+OCCUPANCY, CTAS, WARPS = "occupancy", "num_ctas", "num_worker_warps"
+# Below compute capability 9.0 a block is one CTA and no kernel is specialized by warps: both hints change nothing.
 FIRST_WITH_CLUSTERS = 90
+VALUES: tuple[tuple[str, int], ...] = (
+    *((OCCUPANCY, value) for value in (2, 4, 8, 16)),
+    (CTAS, 2),
+    *((WARPS, value) for value in (4, 8)),
+)
 
 
 class Hints(Edit):
-    """The decorator hints."""
+    """Set one decorator hint."""
 
-    id = "hints"
-    title = "Decorator hint"
-    safety = "safe"
-    examples = EXAMPLES
+    id: ClassVar[str] = "hints"
+    title: ClassVar[str] = "Decorator hint"
+    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
 
-    def offer(self, kernel: KernelSource, target: str) -> tuple[Variant, ...]:
-        clusters = int("".join(filter(str.isdigit, target)) or 0) >= FIRST_WITH_CLUSTERS
+    def variants(self, source: str, kernel: str, target: str) -> tuple[Variant, ...]:
+        """Every hint that means something on the target and is not set to that value already."""
+        read = read_kernel(source, kernel)
+        if isinstance(read, Skipped):
+            return ()
+        clusters = has_clusters(target)
+        allowed = {OCCUPANCY: True, CTAS: clusters and multiplies_matrices(read), WARPS: clusters}
+        present = {name: integer(present_value(read, name)) for name in allowed}
         return tuple(
-            self.variant(f"{name}={value}", **{name: value})
-            for name, values in VALUES.items()
-            for value in values
-            if (clusters or name != "num_ctas") and (value != 1 or hint(kernel, name) is not None)
+            Variant(self.id, f"{name}={value}", {name: value})
+            for name, value in VALUES
+            if allowed[name] and present[name] != value
         )
 
-    def rewrite(self, kernel: KernelSource, variant: Variant) -> Outcome:
-        name, _, value = variant.name.partition("=")
-        if name not in VALUES or not value.isdigit():
-            return Skipped(f"{variant.name or 'no hint'} is no hint and value")
-        changes = with_hint(kernel, name, int(value))
-        if isinstance(changes, str):
-            return Skipped(changes)
-        decorator = next(iter(changes))
-        return Applied(rewritten(kernel.module, changes), kernel.where(decorator), (NO_NEW_SPILLS,))
+    def apply(self, source: str, kernel: str, variant: Variant) -> Outcome:
+        """Replace the hint's value, or add the hint to the decorator."""
+        read = read_kernel(source, kernel)
+        if isinstance(read, Skipped):
+            return read
+        if not variant.settings:
+            return Skipped("the variant sets no hint")
+        expression = read.decorator.decorator
+        for name, value in variant.settings.items():
+            if (name, value) not in VALUES:
+                return Skipped(f"{name}={value} is no hint that this edit sets")
+            changed = hinted(read, expression, name, int(value or 0))
+            if isinstance(changed, Skipped):
+                return changed
+            expression = changed
+        return Applied(
+            replace(read.module, {read.decorator.decorator: expression}), read.place(read.decorator)
+        )
 
 
-def with_hint(kernel: KernelSource, name: str, value: int) -> dict[cst.CSTNode, Change] | str:
-    """The change of the decorator that sets a hint, or why it cannot be set."""
-    if (how := searched(kernel)) is not None:
-        return f"{how} decides the hints at run time"
-    present = hint(kernel, name)
-    if present is not None and not isinstance(present, cst.Integer) and text(present) != "None":
-        return f"{name} is {text(present)}, not a number"
-    if present is not None and text(present) == str(value):
-        return f"{name} is {value} already"
-    decorator = _decorator(kernel)
-    if isinstance(decorator, cst.Call):
-        return {decorator: with_keyword(name, str(value))}
-
-    def called(node: cst.CSTNode) -> cst.CSTNode:
-        return cst.parse_expression(f"{text(node)}({name}={value})")
-
-    return {decorator: called}
-
-
-def hint(kernel: KernelSource, name: str) -> cst.BaseExpression | None:
-    """The value of a hint in the kernel's decorator."""
-    decorator = _decorator(kernel)
-    return keyword(decorator, name) if isinstance(decorator, cst.Call) else None
-
-
-def _decorator(kernel: KernelSource) -> cst.BaseExpression:
-    return next(
-        entry.decorator
-        for entry in kernel.function.decorators
-        if kernel.operation(entry.decorator) == "kernel"
+def hinted(
+    read: KernelSource, expression: cst.BaseExpression, name: str, value: int
+) -> cst.BaseExpression | Skipped:
+    """The decorator's expression with one hint set, or why it must stay as it is."""
+    reason = _refusal(read, name, value)
+    if reason is not None:
+        return Skipped(reason)
+    return with_keyword(
+        expression if isinstance(expression, cst.Call) else cst.Call(expression), name, str(value)
     )
+
+
+def _refusal(read: KernelSource, name: str, value: int) -> str | None:
+    """Why a hint must not be set in the decorator."""
+    kernel, expression = read.function.name.value, read.decorator.decorator
+    present = present_value(read, name)
+    if any(dotted(call.func) == f"{kernel}.replace_hints" for call in nodes(read.module, cst.Call)):
+        return "the launch chooses hints at run time with replace_hints"
+    if isinstance(expression, cst.Call) and any(argument.star for argument in expression.args):
+        return "the decorator takes its hints from a mapping"
+    if isinstance(present, cst.Call) and read.names.resolve(present.func) == "ByTarget":
+        return f"{name} is chosen for each target with ByTarget"
+    if integer(present) == value:
+        return f"{name} is {value} already"
+    if present is not None and integer(present) is None and dotted(present) != "None":
+        return f"{name} is not a literal in the decorator"
+    return None
+
+
+def present_value(read: KernelSource, name: str) -> cst.BaseExpression | None:
+    """What the decorator passes for a hint."""
+    expression = read.decorator.decorator
+    present = keyword(expression, name) if isinstance(expression, cst.Call) else None
+    return None if present is None else present.value
+
+
+def multiplies_matrices(read: KernelSource) -> bool:
+    """Whether the kernel has a matrix product, by call or by operator."""
+    operators = (node.operator for node in nodes(read.function, cst.BinaryOperation))
+    return bool(read.calls("mma", "mma_scaled", "matmul")) or any(
+        isinstance(operator, cst.MatrixMultiply) for operator in operators
+    )
+
+
+def has_clusters(target: str) -> bool:
+    """Whether a target such as sm_90 runs blocks of several CTAs."""
+    number = re.match(r"sm_(\d+)", target)
+    return number is not None and int(number[1]) >= FIRST_WITH_CLUSTERS

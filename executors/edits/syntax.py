@@ -6,8 +6,6 @@ their replacements and hands both over in one mapping; all other text stays byte
 
 from __future__ import annotations
 
-import ast
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,11 +15,10 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
 
 from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.parsing import parse
 from kdiag.records import Place
 
 TILE_MODULE = "cuda.tile"
-# LibCST's native parser overflows the stack on text nested some thousand deep; Python's own parser refuses it.
-DEEPEST = 100
 N = TypeVar("N", bound=cst.CSTNode)
 
 
@@ -68,34 +65,6 @@ class KernelSource:
     def text(self, node: cst.CSTNode) -> str:
         """The node's source text."""
         return self.module.code_for_node(node)
-
-
-def parse(source: str) -> cst.Module | None:
-    """The file's syntax, or None when it is no Python or would not be written back byte for byte."""
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            tree = ast.parse(source)
-        if _depth(tree) > DEEPEST:
-            return None
-        module = cst.parse_module(source)
-        return module if module.code == source else None
-    except (
-        SyntaxError,
-        cst.ParserSyntaxError,
-        cst.CSTValidationError,
-        ValueError,
-        RecursionError,
-        MemoryError,
-    ):
-        return None
-
-
-def _depth(tree: ast.AST) -> int:
-    """How deep the tree is nested, without recursion."""
-    level, depth = [tree], 0
-    while level:
-        level, depth = [child for node in level for child in ast.iter_child_nodes(node)], depth + 1
-    return depth
 
 
 @lru_cache(maxsize=4)
@@ -209,12 +178,14 @@ def set_keyword(call: cst.Call, name: str, value: str) -> cst.Call:
         between = cst.SimpleWhitespace(" ")
     closing, comma = last.whitespace_after_arg, last.comma
     after = comma.whitespace_after if isinstance(comma, cst.Comma) else closing
-    if isinstance(between, cst.ParenthesizedWhitespace) and isinstance(after, cst.ParenthesizedWhitespace):
-        # A comment behind the last argument stays behind it.
-        between = between.with_changes(first_line=after.first_line, empty_lines=[])
-        after = after.with_changes(
-            first_line=after.first_line.with_changes(whitespace=cst.SimpleWhitespace(""), comment=None)
-        )
+    if isinstance(between, cst.ParenthesizedWhitespace):
+        plain = between.first_line.with_changes(whitespace=cst.SimpleWhitespace(""), comment=None)
+        if isinstance(after, cst.ParenthesizedWhitespace):
+            # A comment behind the last argument stays behind it.
+            between = between.with_changes(first_line=after.first_line, empty_lines=[])
+            after = after.with_changes(first_line=plain)
+        else:
+            between = between.with_changes(first_line=plain, empty_lines=[])
     if isinstance(comma, cst.Comma):
         added = added.with_changes(comma=comma.with_changes(whitespace_after=after))
     else:

@@ -15,9 +15,10 @@ import libcst as cst
 from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped
 from kdiag.executors.edits.bindings import names_in
 from kdiag.executors.edits.hints import WARPS, has_clusters, hinted, multiplies_matrices, present_value
+from kdiag.executors.edits.launch_site import TileConstant
 from kdiag.executors.edits.matrix_roles import Roles, roles
 from kdiag.executors.edits.syntax import KernelSource, integer, nodes, read_kernel, replace
-from kdiag.executors.edits.tile_constants import TileConstant, shapes, tile_constants
+from kdiag.executors.edits.tile_constants import shapes, tile_constants
 from kdiag.executors.edits.tile_sizes_examples import EXAMPLES
 from kdiag.records import Promise, Safety, Scalar, Variant
 
@@ -159,7 +160,7 @@ def _product_sizes(tiles: _Tiles, target: str) -> list[dict[str, Scalar]]:
 
 def _shapes(depth: int | None) -> Iterator[tuple[int, int, int | None, int | None]]:
     """M, N, K and worker warps, the most promising first; a K of None is no choice."""
-    depths = [value for value in (64, 32, 128) if depth is not None] or [None]
+    depths: tuple[int | None, ...] = (None,) if depth is None else (64, 32, 128)
     wide = ((128, 256), (256, 128))
     yield from ((*shape, depth, 8) for shape in wide)
     yield from ((128, 128, value, None) for value in depths)

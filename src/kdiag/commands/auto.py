@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -118,7 +119,7 @@ def _confirm(plan: Plan) -> None:
         "no": "unchanged",
     }
     console.print(f"rounding  {rounding[plan.rounding]}", soft_wrap=True)
-    if not click.get_text_stream("stdin").isatty():
+    if not sys.stdin.isatty():
         raise UsageError("kdiag auto asks once before it starts; say --yes where nobody can answer.")
     click.confirm("Start?", default=True, abort=True, err=True)
 

@@ -16,7 +16,7 @@ from kdiag.journal import CandidateReady, IterationDone, Journal, Stop, Tree
 from kdiag.loop import headroom
 from kdiag.loop.attempt import Arena, Parent, attempt
 from kdiag.loop.candidates import PlanRequest, Rounding, plan
-from kdiag.loop.findings import gather
+from kdiag.loop.findings import Findings, gather
 from kdiag.planner.tree import PriorityTree, State, from_suggestions
 from kdiag.records import ConfigurationTiming, Evidence, Iteration, Suggestion
 from kdiag.reporters.markdown import perf_results, write_atomically
@@ -31,7 +31,7 @@ STATES: dict[str, State] = {
     "crash": "crashed",
     "no-op": "no-op",
     "inconclusive": "inconclusive",
-    "ready": "kept",
+    "ready": "inconclusive",
 }
 
 
@@ -55,6 +55,7 @@ class Run:
     iterations: list[Iteration] = field(default_factory=list)
     baseline: Baseline | None = None
     now_ms: dict[str, float] = field(default_factory=dict)
+    findings: Findings | None = None
     tree: PriorityTree | None = None
     final: tuple[ConfigurationTiming, ...] = ()
     earlier: set[tuple[str, ...]] = field(default_factory=set)
@@ -72,13 +73,13 @@ class Run:
             row = attempt(self._next_number(), suggestion.proposal, parent, self.arena)
             parent = self._settle(row, suggestion, parent)
         self._measure_final(parent.source)
-        self.journal.append(Stop(reason, datetime.now().astimezone().isoformat()))
+        self.journal.append(Stop(reason, _now()))
         return reason
 
     def interrupt(self) -> None:
         """Leave the best verified version and a truthful journal when the user stops the run."""
         repo.revert(self.arena.worktree)
-        self.journal.append(Stop("interrupted by the user", datetime.now().astimezone().isoformat()))
+        self.journal.append(Stop("interrupted by the user", _now()))
 
     def _take_baseline(self) -> None:
         """Measure the unedited kernel, as row 0 of a new run. Raises KdiagError if it fails or is wrong."""
@@ -106,7 +107,7 @@ class Run:
             )
 
     def _replan(self, source: str) -> Parent:
-        """Observe the source, diagnose it and merge the new plan into the tree."""
+        """Observe the source anew, diagnose it and rank what can be done to it."""
         arena = self.arena
         observed: dict[str, Evidence] = {}
         if self.baseline is not None:
@@ -118,23 +119,30 @@ class Run:
             else:
                 self.terminal.on_note(f"no profiler counters: {counters.message}")
         report = self.options.report if source == self.original else None
-        findings = gather(source, arena.kernel, arena.compiler, report, observed)
-        tried = {(row.optimization, row.variant): row.verdict for row in self.iterations if row.n > 0}
-        request = PlanRequest(source, arena.kernel, findings, self.options.rounding, self._headroom(), tried)
-        suggestions = plan(request, arena.compiler)
-        diagnosis = findings.diagnosis
+        self.findings = gather(source, arena.kernel, arena.compiler, report, observed)
+        diagnosis = self.findings.diagnosis
         causes = ", ".join(f"{cause.id} {cause.score:.0%}" for cause in diagnosis.causes[:3])
         self.terminal.on_note(f"bottleneck {diagnosis.bottleneck} ({causes or 'no cause shown'})")
         if question := asks_user(arena.policy, diagnosis.bottleneck):
-            self.journal.append(Stop(question, datetime.now().astimezone().isoformat()))
+            self.journal.append(Stop(question, _now()))
             raise AsksUser(question)
-        if self.tree is None:
-            self.tree = from_suggestions(suggestions, diagnosis.bottleneck)
-        else:
-            self.tree = replace(self.tree.merge(suggestions), bottleneck=diagnosis.bottleneck)
+        self.earlier.add(gates.machine_code(self.findings.compilation))
+        parent = Parent(source, self.findings.compilation, speedup_so_far(self.iterations))
+        return self._rank(parent)
+
+    def _rank(self, parent: Parent) -> Parent:
+        """Merge the ranking, as it is after what was tried, into the tree; the parent with all code seen so far."""
+        assert self.findings is not None
+        tried = {(row.optimization, row.variant): row.verdict for row in self.iterations if row.n > 0}
+        request = PlanRequest(
+            parent.source, self.arena.kernel, self.findings, self.options.rounding, self._headroom(), tried
+        )
+        suggestions = plan(request, self.arena.compiler)
+        bottleneck = self.findings.diagnosis.bottleneck
+        tree = self.tree or from_suggestions((), bottleneck)
+        self.tree = replace(tree.merge(suggestions), bottleneck=bottleneck)
         self.journal.append(Tree(self.tree.as_dict()))
-        self.earlier.add(gates.machine_code(findings.compilation))
-        return Parent(source, findings.compilation, speedup_so_far(self.iterations), frozenset(self.earlier))
+        return replace(parent, earlier=frozenset(self.earlier))
 
     def _next(self) -> Suggestion | None:
         """The next suggestion, unless at best it is expected to gain less than is worth an iteration."""
@@ -170,8 +178,7 @@ class Run:
         self._record(row)
         self.earlier.add(gates.machine_code(self.arena.compiler.compile_one(suggestion.proposal.source)))
         if row.verdict != "keep":
-            self.journal.append(Tree(self.tree.as_dict()))
-            return replace(parent, earlier=frozenset(self.earlier))
+            return self._rank(parent)
         self.now_ms = headroom.after(row.timings, self.now_ms)
         if self._headroom_is_used_up():
             return replace(parent, source=suggestion.proposal.source)
@@ -216,6 +223,10 @@ class Run:
 
     def _next_number(self) -> int:
         return max((row.n for row in self.iterations), default=0) + 1
+
+
+def _now() -> str:
+    return datetime.now().astimezone().isoformat()
 
 
 def _message(row: Iteration, suggestion: Suggestion) -> str:

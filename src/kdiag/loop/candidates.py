@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kdiag.executors.edits.registry import propose
 from kdiag.loop.compiler import Compiler, of_kernel
 from kdiag.loop.findings import Findings
 from kdiag.planner.rank import PlanInputs, rank
-from kdiag.records import Suggestion
+from kdiag.records import Compilation, Suggestion
+from kdiag.workload import source_hash
 
 Rounding = Literal["yes", "ask", "no"]
+AT_ONCE = 6  # candidates compiled in one go
+TIE = 0.97  # priors are not known to better than a few percent
 
 
 @dataclass(frozen=True)
@@ -28,17 +31,36 @@ class PlanRequest:
 
 
 def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
-    """Rank every proposal for the source; candidates are compiled in parallel if a compiler is here."""
+    """Rank every proposal for the source.
+
+    Candidates are compiled from the top of the ranking down, until the first is one of which the compiler has spoken.
+    The others keep their prior, since compiling a tile that spills can take half a minute.
+    """
     proposals = propose(request.source, compiler.file_name, request.kernel, compiler.target)
-    compiled = compiler.compile([proposal.source for proposal in proposals if proposal.source is not None])
     inputs = PlanInputs(
         target=compiler.target,
         diagnosis=request.findings.diagnosis,
         headroom=request.headroom,
         proposals=proposals,
-        compiled={key: of_kernel(value, request.kernel) for key, value in compiled.items()},
+        compiled={},
         parent=request.findings.compilation,
         allow_rounding=request.allow_rounding,
         tried=request.tried or {},
     )
-    return rank(inputs)
+    suggestions = rank(inputs)
+    while unknown := _undecided(suggestions, inputs.compiled):
+        answers = compiler.compile(unknown)
+        known = {key: of_kernel(value, request.kernel) for key, value in answers.items()}
+        inputs = replace(inputs, compiled={**inputs.compiled, **known})
+        suggestions = rank(inputs)
+    return suggestions
+
+
+def _undecided(suggestions: tuple[Suggestion, ...], compiled: Mapping[str, Compilation]) -> list[str]:
+    """The sources to compile next: the first suggestion and those that tie with it, unless they are compiled."""
+    open_ones = [s for s in suggestions if s.applicable and s.proposal is not None]
+    tied = [s for s in open_ones if s.expected_speedup.mid >= TIE * open_ones[0].expected_speedup.mid][
+        :AT_ONCE
+    ]
+    sources = [s.proposal.source for s in tied if s.proposal is not None and s.proposal.source is not None]
+    return [source for source in sources if source_hash(source) not in compiled]

@@ -10,7 +10,7 @@ from kdiag.diagnose.compile import compile_workload
 from kdiag.records import Compilation, CompileFailure
 from kdiag.workload import CommandWorkload, Workload, source_hash
 
-TIMEOUT_S = 30.0  # a kernel compiles in 0.2 to 1 s; tiles that take longer spill (512x512: 31 s, 33 KB frame)
+TIMEOUT_S = 20.0  # a kernel compiles in 0.2 to 1 s; tiles that take longer spill (512x512: 31 s, 33 KB frame)
 
 
 @dataclass

@@ -1,0 +1,176 @@
+"""No text makes an edit raise, and what an edit returns parses, is final, and touches nothing but the kernel it was given."""
+
+import ast
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kdiag.executors.edits.base import Applied, Edit, Skipped
+from kdiag.executors.edits.parsing import parse
+from kdiag.executors.edits.registry import EDITS, EXECUTORS, propose
+from kdiag.executors.edits.syntax import read_kernel, remove_keyword, set_keyword
+from kdiag.executors.edits.tile_sizes import TileSizes
+
+SOURCES = [(example.before, example.kernel) for edit in EDITS for example in edit.examples]
+QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SNIPPETS = [
+    "(",
+    ")",
+    "[",
+    "\n",
+    "    ",
+    ":",
+    ",",
+    "#",
+    "'",
+    '"""',
+    "\\",
+    "\0",
+    "\ufeff",
+    "\r",
+    "\t",
+    "@",
+    "=",
+    "*",
+    "ct.",
+]
+PREFIX = "# ünrelated ,  text\nweird = { 'a' :1,\n  'b':2 } ;  other=3\n"
+SUFFIX = "\n\ndef  untouched( q,r = 64 ):\n\treturn q  *r # keep\n"
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> tuple[str, str]:
+    """The source of an example with pieces cut out, doubled or put in."""
+    source, kernel = draw(st.sampled_from(SOURCES))
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(source)))
+        end = min(len(source), at + draw(st.integers(0, 60)))
+        inserted = draw(st.sampled_from([*SNIPPETS, source[at:end]]))
+        source = source[:at] + inserted + source[draw(st.sampled_from([at, end])) :]
+    return source, kernel
+
+
+@st.composite
+def elementwise(draw: st.DrawFn) -> str:
+    """A kernel that adds one or several vectors, written and launched in one of many ways."""
+    count = draw(st.integers(1, 3))
+    size = draw(st.sampled_from([128, 256, 1024, 4096]))
+    decorator = draw(
+        st.sampled_from(
+            ["", "()", "(occupancy=2)", "(\n    opt_level = 3,  # all\n)", "(num_worker_warps=4)"]
+        )
+    )
+    arrays = [f"x{i}" for i in range(count)]
+    local, default = draw(st.sampled_from([(True, False), (False, True), (False, False)]))
+    lines = ["import cuda.tile as ct", "", "" if local or default else f"TILE  =  {size}   # elements", ""]
+    lines += [f"@ct.kernel{decorator}", f"def total({', '.join(arrays)}, y, T: ct.Constant[int]):"]
+    if draw(st.booleans()):
+        index = "ct.bid(0) * T + ct.arange(T, dtype=ct.int32)"
+        lines += [
+            f"    index = {index}",
+            f"    value = {' + '.join(f'ct.gather({a}, index)' for a in arrays)}",
+        ]
+        lines += ["    ct.scatter( y, index,  value )"]
+    else:
+        lines += [f"    value = {' + '.join(f'ct.load({a}, (ct.bid(0),), shape=(T,))' for a in arrays)}"]
+        lines += ["    ct.store( y, (ct.bid(0),),  ct.exp(value) )"]
+    lines += ["", f"def launch(stream, n, y, {', '.join(arrays)}{f', TILE = {size}' if default else ''}):"]
+    lines += [f"    TILE = {size}"] if local else []
+    lines += [f"    ct.launch(stream, (ct.cdiv(n, TILE),), total, ({', '.join(arrays)}, y, TILE))", ""]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=EXECUTORS)
+@QUICK
+@given(text=st.text(max_size=200), kernel=st.text(max_size=8))
+def test_any_text_is_skipped(edit: Edit, text: str, kernel: str) -> None:
+    for variant in edit.variants(text, kernel, "sm_90"):
+        assert not isinstance(edit.apply(text, kernel, variant), Applied)
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=EXECUTORS)
+@QUICK
+@given(case=damaged())
+def test_damaged_source_never_raises_and_results_parse(edit: Edit, case: tuple[str, str]) -> None:
+    source, kernel = case
+    for variant in edit.variants(source, kernel, "sm_90")[:3]:
+        outcome = edit.apply(source, kernel, variant)
+        if isinstance(outcome, Applied):
+            ast.parse(outcome.source)
+
+
+@QUICK
+@given(source=elementwise())
+def test_what_is_proposed_parses_is_final_and_leaves_the_rest_alone(source: str) -> None:
+    whole = PREFIX + source + SUFFIX
+    by_id = {edit.id: edit for edit in EDITS}
+    for proposal in propose(whole, "k.py", "total", "sm_90"):
+        if proposal.source is not None:
+            ast.parse(proposal.source)
+            assert proposal.source.startswith(PREFIX)
+            assert proposal.source.endswith(SUFFIX)
+            again = by_id[proposal.variant.optimization].apply(proposal.source, "total", proposal.variant)
+            assert isinstance(again, Skipped), (proposal.variant, again)
+
+
+@QUICK
+@given(source=elementwise(), ending=st.sampled_from(["\n", "\r\n"]))
+def test_a_tile_size_changes_one_number_on_one_line(source: str, ending: str) -> None:
+    source = (PREFIX + source + SUFFIX).replace("\n", ending)
+    edit = TileSizes()
+    offered = edit.variants(source, "total", "sm_90")
+    assert offered
+    for variant in offered:
+        outcome = edit.apply(source, "total", variant)
+        assert isinstance(outcome, Applied)
+        before, after = source.split("\n"), outcome.source.split("\n")
+        (pair,) = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
+        (value,) = variant.settings.values()
+        assert f"{value}" in pair[1]
+        assert outcome.safety == "safe"
+
+
+@QUICK
+@given(
+    arguments=st.lists(st.sampled_from(["a", "b=1", "f(c, d)", "(e, 2)"]), unique=True, max_size=4).map(
+        lambda found: sorted(found, key=lambda argument: "=" in argument)
+    ),
+    gap=st.sampled_from([",", ", ", ",\n    ", ",  # note\n    "]),
+    ends=st.sampled_from(["", ",", ",\n", "\n", ",  # last\n"]),
+)
+def test_a_keyword_can_be_set_and_removed_again(arguments: list[str], gap: str, ends: str) -> None:
+    import libcst as cst
+
+    call = cst.parse_expression(f"f({gap.join(arguments)}{ends if arguments else ''})")
+    assert isinstance(call, cst.Call)
+    module = cst.Module([])
+    added = set_keyword(call, "new", "3")
+    text = module.code_for_node(added)
+    assert ast.unparse(ast.parse(text)) == ast.unparse(ast.parse(f"f({', '.join([*arguments, 'new=3'])})"))
+    assert text.count("#") == module.code_for_node(call).count("#")
+    assert ast.dump(ast.parse(module.code_for_node(remove_keyword(added, "new")))) == ast.dump(
+        ast.parse(module.code_for_node(call))
+    )
+
+
+@pytest.mark.parametrize("opening", ["(", "[", "f(", "-", "not ", "lambda: ", "x if y else ", "if 1:\n"])
+def test_deep_nesting_is_refused_before_it_overflows_the_stack(opening: str) -> None:
+    for depth in (150, 5000):
+        assert parse(opening * depth + "1" + ")" * depth) is None or depth < 200
+
+
+@pytest.mark.parametrize(
+    ("imported", "prefix"),
+    [
+        ("import cuda.tile as ct", "ct"),
+        ("import cuda.tile", "cuda.tile"),
+        ("from cuda import tile", "tile"),
+        ("from cuda import tile as t", "t"),
+    ],
+)
+def test_the_kernel_is_found_under_any_name_of_the_module(imported: str, prefix: str) -> None:
+    source = f"{imported}\n\n@{prefix}.kernel\ndef k(x):\n    {prefix}.load(x, (0,), (1,))\n"
+    read = read_kernel(source, "k")
+    assert not isinstance(read, Skipped)
+    assert len(read.calls("load")) == 1
