@@ -39,4 +39,6 @@ def to_collect() -> tuple[str, ...]:
     Those are filled in by whole sections only; asked for alone they are left out without a word (ncu 2025.3.1).
     """
     metrics = load_metrics().values()
-    return tuple(name for m in metrics for name in (m.names if m.names[0].startswith("sass__") else m.names[:1]))
+    return tuple(
+        name for m in metrics for name in (m.names if m.names[0].startswith("sass__") else m.names[:1])
+    )

@@ -27,7 +27,17 @@ def softmax(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, dict[str
     made = project(tmp_path_factory.mktemp("softmax"), "softmax")
     (made.root / "notes.txt").write_text("the user's own, not in git\n")
     before = made.fingerprint()
-    command = [sys.executable, "-m", "kdiag", "auto", str(made.root), "--yes", "--json", "--run-dir", str(made.run_dir)]
+    command = [
+        sys.executable,
+        "-m",
+        "kdiag",
+        "auto",
+        str(made.root),
+        "--yes",
+        "--json",
+        "--run-dir",
+        str(made.run_dir),
+    ]
     done = subprocess.run([*command, *SOFTMAX], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return made, before, json.loads(done.stdout)
@@ -42,13 +52,17 @@ def test_the_first_step_is_the_right_one(softmax: tuple[Project, dict[str, str],
     assert summary["schema"] == "kdiag.auto/1"
 
 
-def test_the_users_checkout_is_byte_identical(softmax: tuple[Project, dict[str, str], dict[str, Any]]) -> None:
+def test_the_users_checkout_is_byte_identical(
+    softmax: tuple[Project, dict[str, str], dict[str, Any]],
+) -> None:
     made, before, _ = softmax
     assert made.fingerprint() == before
     assert made.git("status", "--porcelain") == "?? notes.txt\n"
 
 
-def test_the_branch_holds_one_commit_per_kept_edit(softmax: tuple[Project, dict[str, str], dict[str, Any]]) -> None:
+def test_the_branch_holds_one_commit_per_kept_edit(
+    softmax: tuple[Project, dict[str, str], dict[str, Any]],
+) -> None:
     made, _, summary = softmax
     kept = [row for row in summary["iterations"] if row["verdict"] == "keep" and row["n"] > 0]
     log = made.git("log", "--format=%s", f"HEAD..{summary['branch']}").splitlines()
@@ -59,7 +73,13 @@ def test_the_branch_holds_one_commit_per_kept_edit(softmax: tuple[Project, dict[
 def test_the_results_table_is_as_agreed(softmax: tuple[Project, dict[str, str], dict[str, Any]]) -> None:
     made, _, summary = softmax
     header, rule, *rows = made.results.splitlines()
-    assert [cell.strip() for cell in header.strip("|").split("|")] == ["iteration", "optimization", "latency_ms", "correctness", "status"]
+    assert [cell.strip() for cell in header.strip("|").split("|")] == [
+        "iteration",
+        "optimization",
+        "latency_ms",
+        "correctness",
+        "status",
+    ]
     assert rule.startswith("|---")
     cells = [ROW.match(row) for row in rows]
     assert all(cells), rows
@@ -78,12 +98,26 @@ def test_a_dirty_target_is_refused_and_left_alone(tmp_path: Path, capsys: pytest
 
 
 def test_a_killed_run_leaves_the_best_version_and_resumes_to_the_same_end(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], softmax: tuple[Project, dict[str, str], dict[str, Any]]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    softmax: tuple[Project, dict[str, str], dict[str, Any]],
 ) -> None:
     undisturbed = softmax[2]
     made = project(tmp_path, "softmax")
-    command = [sys.executable, "-m", "kdiag", "auto", str(made.root), "--yes", "--run-dir", str(made.run_dir), *SOFTMAX]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    command = [
+        sys.executable,
+        "-m",
+        "kdiag",
+        "auto",
+        str(made.root),
+        "--yes",
+        "--run-dir",
+        str(made.run_dir),
+        *SOFTMAX,
+    ]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
     while process.poll() is None and not kept(made):
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
@@ -92,8 +126,12 @@ def test_a_killed_run_leaves_the_best_version_and_resumes_to_the_same_end(
     assert made.git("rev-parse", f"{branch(made)}").strip() == first["commit"]
     code, resumed = auto(made, capsys, *SOFTMAX, "--resume", str(made.run_dir))
     assert code == 0, resumed
-    last = [(row["optimization"], row["variant"]) for row in resumed["iterations"] if row["verdict"] == "keep"]
-    assert last == [(row["optimization"], row["variant"]) for row in undisturbed["iterations"] if row["verdict"] == "keep"]
+    last = [
+        (row["optimization"], row["variant"]) for row in resumed["iterations"] if row["verdict"] == "keep"
+    ]
+    assert last == [
+        (row["optimization"], row["variant"]) for row in undisturbed["iterations"] if row["verdict"] == "keep"
+    ]
     tree = f"{branch(made)}:softmax.py"
     assert made.git("rev-parse", tree) == softmax[0].git("rev-parse", f"{undisturbed['branch']}:softmax.py")
 
@@ -111,7 +149,9 @@ def branch(made: Project) -> str:
     return str(made.journal[0]["branch"])
 
 
-def test_without_a_gpu_candidates_are_compiled_patches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_gpu_candidates_are_compiled_patches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = project(tmp_path, "matmul_fp32")
     before = made.fingerprint()
     code, summary = auto(made, capsys, "--budget", "20")

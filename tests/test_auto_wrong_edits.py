@@ -6,10 +6,9 @@ import pytest
 
 pytest.importorskip("cuda.tile")
 
-import planted  # noqa: E402 - after the skip
-from auto_runs import RECORDINGS, Project, auto, project  # noqa: E402
-
-from kdiag.executors.device_bench import probe_gpu  # noqa: E402
+import planted
+from auto_runs import RECORDINGS, Project, auto, project
+from kdiag.executors.device_bench import probe_gpu
 
 RECORDING = RECORDINGS / "planted.jsonl"
 
@@ -43,7 +42,10 @@ def test_planted_edits_are_reverted_in_the_recorded_run(
 
 @pytest.mark.gpu
 def test_planted_edits_are_reverted_on_the_gpu(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     assert probe_gpu() is not None, "this test needs a CUDA GPU"
     eager(monkeypatch)

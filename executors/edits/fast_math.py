@@ -91,7 +91,8 @@ def _quantization(kernel: KernelSource) -> cst.CSTNode | None:
 
 def _refusal(kernel: KernelSource, recipe: Recipe, math: Math) -> str:
     """Why nothing was rewritten, with the first expression that might have been."""
-    candidates: list[cst.BaseExpression] = [*kernel.calls(*recipe.calls)]
+    calls = kernel.calls(*recipe.calls)
+    candidates: list[cst.BaseExpression] = [c for c in calls if all(a.keyword is None for a in c.args)]
     if recipe.divisions:
         divisions = nodes(kernel.function, cst.BinaryOperation)
         candidates += [node for node in divisions if isinstance(node.operator, cst.Divide)]

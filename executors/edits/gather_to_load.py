@@ -14,6 +14,7 @@ from kdiag.executors.edits.kernel_view import KernelView, code
 from kdiag.executors.edits.padding_modes import mode_of_value, number
 from kdiag.executors.edits.range_access import TileAccess, tile_access
 from kdiag.executors.edits.syntax import keyword, positional, remove_keyword, set_keyword
+from kdiag.executors.edits.tile_shapes import is_full
 
 CARRIED = ("check_bounds", "latency")
 
@@ -38,7 +39,7 @@ def gather_to_load(kernel: KernelView, call: cst.Call, *, allow_tma: bool) -> Co
     def rewrite(updated: cst.Call) -> cst.BaseExpression:
         load = _with_keywords(_with_index(updated, access), keywords)
         load = load.with_changes(func=cst.parse_expression(f"{kernel.tile}.load"))
-        return load if len(access.shape) == 1 else _reshaped(kernel, load, (access.size,))
+        return load if len(access.shape) == 1 else _shaped(kernel, "reshape", load, (access.size,))
 
     return Conversion(call, rewrite, _tma(access, allow_tma) and mode == "ZERO", _names(call))
 
@@ -54,11 +55,14 @@ def scatter_to_store(kernel: KernelView, call: cst.Call, *, allow_tma: bool) -> 
             call, f"`{code(call.args[2].value)}` is one number and not a tile of {access.size} elements"
         )
     keywords = {**_carried(call), **({} if allow_tma else {"allow_tma": "False"})}
+    full = is_full(kernel, call.args[2].value, call, access.size)
 
     def rewrite(updated: cst.Call) -> cst.BaseExpression:
         tile = updated.args[2]
+        if not full:  # a scatter spreads one element over its range, a store would write it alone
+            tile = tile.with_changes(value=_shaped(kernel, "broadcast_to", tile.value, (access.size,)))
         if len(access.shape) > 1:
-            tile = tile.with_changes(value=_reshaped(kernel, tile.value, access.shape))
+            tile = tile.with_changes(value=_shaped(kernel, "reshape", tile.value, access.shape))
         args = [*updated.args[:2], _named(tile, "tile"), *updated.args[3:]]
         store = _with_keywords(_with_index(updated.with_changes(args=args), access), keywords)
         return store.with_changes(func=cst.parse_expression(f"{kernel.tile}.store"))
@@ -109,9 +113,10 @@ def _named(argument: cst.Arg, name: str) -> cst.Arg:
     return argument.with_changes(keyword=cst.Name(name), equal=tight)
 
 
-def _reshaped(kernel: KernelView, tile: cst.BaseExpression, shape: tuple[str, ...]) -> cst.Call:
-    reshape = cst.ensure_type(cst.parse_expression(f"{kernel.tile}.reshape(tile, {_tuple(shape)})"), cst.Call)
-    return reshape.with_changes(args=[reshape.args[0].with_changes(value=tile), reshape.args[1]])
+def _shaped(kernel: KernelView, operation: str, tile: cst.BaseExpression, shape: tuple[str, ...]) -> cst.Call:
+    text = f"{kernel.tile}.{operation}(tile, {_tuple(shape)})"
+    call = cst.ensure_type(cst.parse_expression(text), cst.Call)
+    return call.with_changes(args=[call.args[0].with_changes(value=tile), call.args[1]])
 
 
 def _tuple(parts: tuple[str, ...]) -> str:

@@ -119,6 +119,25 @@ def take(x, y, rows, offset: int, TILE: ct.Constant[int], OTHER: ct.Constant[int
 """
 
 
+NORM = """import cuda.tile as ct
+
+
+@ct.kernel
+def norm(x, y, TILE: ct.Constant[int]):
+    index = ct.bid(0) * TILE + ct.arange(TILE, dtype=ct.int32)
+    values = ct.gather(x, index)
+    ct.scatter(y, index, ct.sum(values * values))
+"""
+NORM_TILES = """import cuda.tile as ct
+
+
+@ct.kernel
+def norm(x, y, TILE: ct.Constant[int]):
+    values = ct.load(x, index=(ct.bid(0),), shape=(TILE,), padding_mode=ct.PaddingMode.ZERO)
+    ct.store(y, index=(ct.bid(0),), tile=ct.broadcast_to(ct.sum(values * values), (TILE,)))
+"""
+
+
 def _refused(name: str, source: str, refused: str, variant: str = "tile-load-store") -> Example:
     return Example(name, "take", variant, source, refused=refused)
 
@@ -129,6 +148,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "a loop over the tiles of a row, without TMA", "scale", "tile-load-store-no-tma", SCALE, SCALE_NO_TMA
     ),
+    Example("one element spread over its range", "norm", "tile-load-store", NORM, NORM_TILES),
     Example("a row tile back to a gather", "copy", "gather-scatter", ROW_COPY, ROW_COPY_GATHERED),
     _refused("a mask", _gather("(row, columns)", ", mask=columns < offset"), "the mask `columns < offset`"),
     _refused("a padding value", _gather("(row, columns)", ", padding_value=1.0"), "padding_value=1.0"),
@@ -143,6 +163,9 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     _refused("nothing to scatter", _gather("(row, columns)"), "no ct.scatter", variant="tile-store"),
     _refused(
-        "a store of unknown shape", _gather("(row, columns)"), "does not follow", variant="gather-scatter"
+        "a store of unknown shape",
+        _gather("(row, columns + offset)"),
+        "does not follow",
+        variant="gather-scatter",
     ),
 )

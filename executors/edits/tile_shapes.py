@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from kdiag.executors.edits.kernel_view import KernelView, code
+from kdiag.executors.edits.range_access import tile_access
 from kdiag.executors.edits.syntax import argument, positional
 
 SHAPE_ARGUMENT = {
@@ -41,6 +42,11 @@ def tile_shape(
     return _search(kernel, expression, place, set())
 
 
+def is_full(kernel: KernelView, value: cst.BaseExpression, place: cst.CSTNode, size: str) -> bool:
+    """Whether a value is certainly a tile of `size` elements, and not one element for all of them."""
+    return tile_shape(kernel, value, place) == (size,)
+
+
 def _search(
     kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode, seen: set[cst.CSTNode]
 ) -> tuple[str, ...] | None:
@@ -52,11 +58,22 @@ def _search(
     if isinstance(written, cst.Call) and member in SHAPE_ARGUMENT:
         shape = shape_text(argument(written, *SHAPE_ARGUMENT[member]))
         return shape if shape is not None and any(size != "1" for size in shape) else None
+    if isinstance(written, cst.Call) and member in ("gather", "arange"):
+        return _range_shape(kernel, written, member)
     for operand in _operands(written, member):
         shape = _search(kernel, operand, place, seen)
         if shape is not None:
             return shape
     return None
+
+
+def _range_shape(kernel: KernelView, call: cst.Call, member: str) -> tuple[str, ...] | None:
+    """The shape of a range, or of what is gathered along one."""
+    arguments = positional(call)
+    if member == "arange":
+        return (code(arguments[0]),) if arguments else None
+    access = tile_access(kernel, arguments[1]) if len(arguments) > 1 else ""
+    return None if isinstance(access, str) else (access.size,)
 
 
 def _operands(expression: cst.BaseExpression, member: str | None) -> list[cst.BaseExpression]:
