@@ -27,11 +27,13 @@ class RecordingBench:
     bench: Bench
     path: Path
 
+    def __post_init__(self) -> None:
+        """Begin the record with the card."""
+        self._append("gpu", self.bench.gpu())
+
     def gpu(self) -> Gpu | None:
         """The card of the bench that is recorded."""
-        gpu = self.bench.gpu()
-        self._append("gpu", gpu)
-        return gpu
+        return self.bench.gpu()
 
     def baseline(self, source: Path) -> Baseline | Died:
         """As the recorded bench."""

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.compiler
 from auto_runs import RECORDINGS, Project, auto, project  # noqa: E402 - after the skip
 
 SOFTMAX = ("--replay", str(RECORDINGS / "softmax.jsonl"), "--budget", "9999")
-ROW = re.compile(r"^\| (\d+) +\| (.+?) +\| +(\d+\.\d{6}|-) \| (PASS|FAIL) +\| +(keep|revert|crash) \|$")
+ROW = re.compile(r"^\| (\d+) +\| (.+?) +\| +(\d+\.\d{6}|-) \| (PASS|FAIL) +\| +(keep|revert|crash) +\|$")
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         compiler = Compiler(described, kernel_file.name, target, Path(folder))
         findings = gather(source, name, compiler, report)
         rounding: Rounding = "no" if exact else "yes" if allow_rounding or declares else "ask"
-        suggestions = plan(PlanRequest(source, name, findings, rounding), compiler)
+        suggestions = plan(PlanRequest(source, name, findings, rounding, thorough=True), compiler)
     if as_json:
         click.echo(json.dumps(json_plan.to_json(suggestions, name, target), indent=2))
         return

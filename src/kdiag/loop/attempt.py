@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kdiag.diagnose.observe import from_compilation
@@ -57,14 +57,14 @@ def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena) -> Iterati
     trial: Trial | Died | None = None
     if refused is None and arena.bench is not None:
         trial = arena.bench.trial(arena.compiler.path(parent.source), arena.compiler.path(proposal.source))
-        records += [_scope(arena), *_measured(trial)]
+        records += [replace(_scope(arena), gate="scope after the run"), *_measured(trial)]
     verdict = _verdict(records, trial, parent, arena)
     measured = trial if isinstance(trial, Trial) else Trial((), ())
     return Iteration(
         n=n,
         optimization=proposal.variant.optimization,
         variant=proposal.variant.name,
-        title=proposal.title,
+        title=f"{proposal.title} ({proposal.variant.name})",
         correctness="-" if not measured.checks else "PASS" if measured.passed else "FAIL",
         latency_ms=_latency(measured),
         speedup=_speedup(measured),

@@ -84,6 +84,7 @@ class Run:
     def _take_baseline(self) -> None:
         """Measure the unedited kernel, as row 0 of a new run. Raises KdiagError if it fails or is wrong."""
         assert self.arena.bench is not None
+        started = time.monotonic()
         answer = self.arena.bench.baseline(self.arena.compiler.path(self.original))
         if isinstance(answer, Died):
             raise KdiagError(
@@ -98,11 +99,23 @@ class Run:
         self.baseline, self.now_ms = answer, headroom.times(answer)
         so_far = speedup_so_far(self.iterations)
         self.now_ms = {name: ms / so_far.get(name, 1.0) for name, ms in self.now_ms.items()}
+        for line in headroom.describe(answer, self.now_ms):
+            self.terminal.on_note(f"unedited: {line}")
         if not any(row.n == 0 for row in self.iterations):
             latency = sum(row.ms for row in answer.configurations) / len(answer.configurations)
             self._record(
                 Iteration(
-                    0, "baseline", "", "baseline", "PASS", latency, None, "keep", "", checks=answer.checks
+                    n=0,
+                    optimization="baseline",
+                    variant="",
+                    title="baseline",
+                    correctness="PASS",
+                    latency_ms=latency,
+                    speedup=None,
+                    verdict="keep",
+                    reason="",
+                    checks=answer.checks,
+                    seconds=time.monotonic() - started,
                 )
             )
 
@@ -152,9 +165,17 @@ class Run:
         return suggestion if worth else None
 
     def _stop(self) -> str | None:
+        """Why the run ends before its next iteration, or None."""
+        assert self.tree is not None
+        reason = self._policy_stop(1 if self.tree.next_open() is not None else 0)
+        if reason is None and self._next() is None:
+            return f"no candidate left is expected to gain {(WORTH_TRYING - 1) * 100:.0f} %"
+        return reason
+
+    def _policy_stop(self, open_candidates: int) -> str | None:
         left = self._headroom()
         progress = Progress(
-            open_candidates=1 if self._next() is not None else 0,
+            open_candidates=open_candidates,
             elapsed_s=time.monotonic() - self.started,
             headroom_pct=None if left is None else (left - 1) * 100,
         )
@@ -180,13 +201,9 @@ class Run:
         if row.verdict != "keep":
             return self._rank(parent)
         self.now_ms = headroom.after(row.timings, self.now_ms)
-        if self._headroom_is_used_up():
+        if self._policy_stop(1) is not None:
             return replace(parent, source=suggestion.proposal.source)
         return self._replan(suggestion.proposal.source)
-
-    def _headroom_is_used_up(self) -> bool:
-        left, least = self._headroom(), self.arena.policy.min_headroom_pct
-        return left is not None and least is not None and (left - 1) * 100 < least
 
     def _measure_final(self, best: str) -> None:
         """The original against the best, interleaved in one process: the figure the summary gives."""
@@ -196,6 +213,10 @@ class Run:
         answer = arena.bench.trial(arena.compiler.path(self.original), arena.compiler.path(best))
         if isinstance(answer, Trial) and answer.passed:
             self.final = answer.timings
+            assert self.baseline is not None
+            now = {timing.configuration: timing.candidate_ms for timing in self.final}
+            for line in headroom.describe(self.baseline, now):
+                self.terminal.on_note(f"best version: {line}")
         else:
             self.terminal.on_note("the last comparison of the original with the best version did not succeed")
 

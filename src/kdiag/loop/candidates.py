@@ -20,7 +20,10 @@ TIE = 0.97  # priors are not known to better than a few percent
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """One source to plan for. `headroom` is how many times faster the card's limits allow at most."""
+    """One source to plan for. `headroom` is how many times faster the card's limits allow at most.
+
+    With `thorough` the best variant of every optimization is compiled, not only what may come first.
+    """
 
     source: str
     kernel: str
@@ -28,6 +31,7 @@ class PlanRequest:
     allow_rounding: Rounding
     headroom: float | None = None
     tried: Mapping[tuple[str, str], str] | None = None
+    thorough: bool = False
 
 
 def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
@@ -48,7 +52,7 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
         tried=request.tried or {},
     )
     suggestions = rank(inputs)
-    while unknown := _undecided(suggestions, inputs.compiled):
+    while unknown := _undecided(suggestions, inputs.compiled, thorough=request.thorough):
         answers = compiler.compile(unknown)
         known = {key: of_kernel(value, request.kernel) for key, value in answers.items()}
         inputs = replace(inputs, compiled={**inputs.compiled, **known})
@@ -56,11 +60,14 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
     return suggestions
 
 
-def _undecided(suggestions: tuple[Suggestion, ...], compiled: Mapping[str, Compilation]) -> list[str]:
+def _undecided(
+    suggestions: tuple[Suggestion, ...], compiled: Mapping[str, Compilation], *, thorough: bool
+) -> list[str]:
     """The sources to compile next: the first suggestion and those that tie with it, unless they are compiled."""
     open_ones = [s for s in suggestions if s.applicable and s.proposal is not None]
-    tied = [s for s in open_ones if s.expected_speedup.mid >= TIE * open_ones[0].expected_speedup.mid][
-        :AT_ONCE
-    ]
-    sources = [s.proposal.source for s in tied if s.proposal is not None and s.proposal.source is not None]
-    return [source for source in sources if source_hash(source) not in compiled]
+    least = TIE * open_ones[0].expected_speedup.mid if open_ones else 0.0
+    wanted = [s for s in open_ones if s.expected_speedup.mid >= least][:AT_ONCE]
+    if thorough:
+        wanted += {s.optimization: s for s in reversed(open_ones)}.values()
+    sources = [s.proposal.source for s in wanted if s.proposal is not None and s.proposal.source is not None]
+    return [source for source in dict.fromkeys(sources) if source_hash(source) not in compiled]

@@ -30,6 +30,23 @@ def after(timings: tuple[ConfigurationTiming, ...], before: Mapping[str, float])
     return {**before, **{timing.configuration: timing.candidate_ms for timing in timings}}
 
 
+def describe(baseline: Baseline, now_ms: Mapping[str, float]) -> list[str]:
+    """One line a configuration that has a limit: its time, and its share of what this card was measured to do."""
+    rates = {
+        "copy bandwidth": (baseline.copy_gbs, "GB/s"),
+        "matrix rate": (baseline.matrix_tflops, "TFLOP/s"),
+    }
+    lines = []
+    for row in baseline.configurations:
+        if row.limit_ms is None or row.limited_by is None or row.configuration not in now_ms:
+            continue
+        rate, unit = rates[row.limited_by]
+        share = row.limit_ms / now_ms[row.configuration]
+        reached = f"{share * rate:,.0f} of {rate:,.0f} {unit}" if rate else f"{unit} unknown"
+        lines.append(f"{row.configuration}: {share:.0%} of the measured {row.limited_by} ({reached})")
+    return lines
+
+
 def observations(baseline: Baseline, now_ms: Mapping[str, float]) -> Observations:
     """What timing alone says: how close the worst configuration is to the limit that binds it."""
     found: dict[str, Evidence] = {}

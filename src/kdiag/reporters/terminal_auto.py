@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from rich.console import Console
@@ -95,9 +96,14 @@ def _table(iterations: tuple[Iteration, ...]) -> Table:
             "-" if row.latency_ms is None else f"{row.latency_ms:.6f}",
             _ratio(row.speedup),
             f"{row.seconds:.1f}",
-            Text(row.reason),
+            Text(_short(row.reason)),
         )
     return table
+
+
+def _short(reason: str) -> str:
+    """The reason without its figures, which the other columns and the journal hold."""
+    return re.split(r"[:;,]", reason, maxsplit=1)[0]
 
 
 def _take_over(summary: RunSummary) -> list[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.padding import Padding
-from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
 from kdiag.records import Diagnosis, Evidence, Suggestion
+
+DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def render_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
@@ -46,46 +48,40 @@ def render(
 
 
 def _table(suggestions: list[Suggestion], verbose: bool) -> Table:
-    table = Table(header_style="bold", expand=False)
-    for name in ("rank", "id", "variant"):
-        table.add_column(
-            name, justify="right" if name == "rank" else "left", no_wrap=name != "variant", overflow="fold"
-        )
-    table.add_column("title", overflow="fold")
-    table.add_column("cause", overflow="fold")
+    table = Table(header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("rank", justify="right", no_wrap=True)
+    table.add_column("optimization", overflow="fold")
     table.add_column("expected speed-up", no_wrap=True)
-    table.add_column("confidence", justify="right", no_wrap=True)
-    table.add_column("safety")
+    table.add_column("sure", justify="right", no_wrap=True)
+    table.add_column("safety", overflow="fold")
     for suggestion, more in _rows(suggestions, verbose):
         table.add_row(
             str(suggestion.rank),
-            suggestion.optimization,
-            suggestion.variant + _plus(more),
-            suggestion.title,
-            suggestion.cause,
+            _what(suggestion, more),
             _speedup(suggestion),
             f"{suggestion.confidence:.0%}",
-            suggestion.safety,
+            suggestion.safety.replace("-", " "),
         )
     return table
 
 
 def _why_not_table(suggestions: list[Suggestion], verbose: bool) -> Table:
-    table = Table(title="Not applicable", title_justify="left", header_style="bold")
-    for name in ("rank", "id", "variant", "expected speed-up"):
-        table.add_column(name, no_wrap=name != "variant", overflow="fold")
-    table.add_column("title")
-    table.add_column("why not")
+    table = Table(
+        title="Not applicable", title_justify="left", header_style="bold", box=SIMPLE_HEAD, pad_edge=False
+    )
+    table.add_column("rank", justify="right", no_wrap=True)
+    table.add_column("optimization", overflow="fold", ratio=1)
+    table.add_column("why not", overflow="fold", ratio=1)
     for suggestion, more in _rows(suggestions, verbose):
-        table.add_row(
-            str(suggestion.rank),
-            suggestion.optimization,
-            suggestion.variant + _plus(more),
-            _speedup(suggestion),
-            suggestion.title,
-            suggestion.why_not or "",
-        )
+        table.add_row(str(suggestion.rank), _what(suggestion, more), suggestion.why_not or "")
     return table
+
+
+def _what(suggestion: Suggestion, more: int) -> Text:
+    """The variant in bold, and its title below it."""
+    name = f"{suggestion.optimization} {suggestion.variant}".strip()
+    cause = f" (for {suggestion.cause})" if suggestion.applicable else ""
+    return Text.assemble((name, "bold"), (_plus(more), "dim"), "\n", (suggestion.title + cause, "dim"))
 
 
 def _rows(suggestions: list[Suggestion], verbose: bool) -> list[tuple[Suggestion, int]]:
@@ -108,7 +104,8 @@ def _first(suggestion: Suggestion, console: Console) -> None:
         place = f"{suggestion.where.file}:{suggestion.where.line}"
         console.print(Padding(Text(f"The edit begins at {place}:"), (0, 0, 0, 2)))
     if suggestion.proposal is not None and suggestion.proposal.diff:
-        console.print(Syntax(suggestion.proposal.diff, "diff", background_color="default", word_wrap=True))
+        for line in suggestion.proposal.diff.splitlines():  # never wrapped, so that it can be copied
+            console.print(Text(line, DIFF_STYLES.get(line[:1], "")), soft_wrap=True)
 
 
 def evidence_line(evidence: Evidence) -> str:
@@ -132,4 +129,4 @@ def _speedup(suggestion: Suggestion) -> str:
 
 
 def _plus(more: int) -> str:
-    return "" if more == 0 else f" (+ {more} more variant{'s' if more > 1 else ''})"
+    return "" if more == 0 else f"  and {more} more"
