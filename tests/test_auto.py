@@ -152,14 +152,14 @@ def branch(made: Project) -> str:
 def test_without_a_gpu_candidates_are_compiled_patches(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = project(tmp_path, "matmul_fp32")
+    made = project(tmp_path, "softmax")
     before = made.fingerprint()
-    code, summary = auto(made, capsys, "--budget", "20")
+    code, summary = auto(made, capsys, "--budget", "15")
     assert code == 0, summary
     assert summary["gpu"] is None
     assert summary["speedup"] is None
     ready = [row for row in summary["iterations"] if row["verdict"] == "ready"]
-    assert ready[0]["optimization"] == "D"
+    assert ready[0]["optimization"] == "H"
     assert {row["latency_ms"] for row in ready} == {None}
     patches = sorted((made.run_dir / "patches").iterdir())
     assert len(patches) == len(ready)
@@ -169,9 +169,10 @@ def test_without_a_gpu_candidates_are_compiled_patches(
 
 
 def test_exact_forbids_edits_that_change_rounding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = project(tmp_path, "matmul_fp32")
-    code, summary = auto(made, capsys, "--exact", "--budget", "5")
+    made = project(tmp_path, "softmax")
+    code, summary = auto(made, capsys, "--exact", "--budget", "15")
     assert code == 0, summary
+    assert summary["iterations"]
     assert not {row["optimization"] for row in summary["iterations"]} & {"D", "H"}
 
 

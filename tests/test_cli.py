@@ -1,0 +1,65 @@
+"""The command line: exit codes, one sentence for what is foreseen, a log for what is not, and a quick start."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kdiag import cli
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["profile", "gone.ncu-rep"], 1, "gone.ncu-rep"),
+        (["plan", "gone.py"], 2, "does not exist"),
+        (["auto", "gone.py", "--yes"], 1, "There is no workload at gone.py"),
+        (["auto", str(EXAMPLES / "softmax")], 2, "--yes"),
+        (["plan", str(EXAMPLES / "softmax" / "workload.py")], 2, "no function decorated with @ct.kernel"),
+        (["plan", str(EXAMPLES / "softmax" / "softmax.py"), "--kernel", "other"], 2, "softmax_kernel"),
+        (["plan", str(EXAMPLES / "softmax" / "softmax.py"), "--exact", "--allow-rounding"], 2, "contradict"),
+        (["nonsense"], 2, "No such command"),
+    ],
+)
+def test_what_is_foreseen_is_one_sentence(
+    arguments: list[str],
+    code: int,
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115, PTH123 - closed with the test process
+    assert cli.run(arguments) == code
+    printed = capsys.readouterr()
+    assert sentence in printed.err
+    assert "Traceback" not in printed.err
+    assert printed.out == ""
+
+
+def test_a_bug_leaves_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("kdiag.diagnose.profile.read_launches", broken)
+    assert cli.run(["profile", str(EXAMPLES / "softmax" / "softmax.ncu-rep")]) == 70
+    log = Path(capsys.readouterr().err.split()[-1])
+    assert "ZeroDivisionError" in log.read_text()
+    log.unlink()
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys; from kdiag import cli; cli.run(['--help']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert not loaded & {"numpy", "pandas", "networkx", "libcst", "torch", "ncu_report", "rich"}
+
+
+def test_the_links_to_the_top_folders_resolve() -> None:
+    package = Path(cli.__file__).parent
+    for name in ("diagnose", "planner", "executors", "rules", "references"):
+        assert (package / name).is_symlink()
+        assert (package / name).readlink() == Path("../..") / name
+        assert (package / name / "__init__.py").is_file()

@@ -1,0 +1,67 @@
+"""On a GPU: the bench tells equal kernels from faster ones, and sees what a profiler sees. Run with `pytest -m gpu`."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("cuda.tile")
+pytestmark = pytest.mark.gpu
+
+from kdiag import workload as workloads  # noqa: E402 - after the skip
+from kdiag.diagnose.classify import classify  # noqa: E402
+from kdiag.diagnose.report import read_launches  # noqa: E402
+from kdiag.executors.bench import Baseline, Counters, Trial  # noqa: E402
+from kdiag.executors.decide import CandidateOutcome, decide  # noqa: E402
+from kdiag.executors.device_bench import DeviceBench, probe_gpu  # noqa: E402
+from kdiag.rules.load_metrics import to_collect  # noqa: E402
+from kdiag.rules.load_policies import load  # noqa: E402
+from kdiag.workload import Workload  # noqa: E402
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture(scope="module", params=["softmax", "matmul_bf16", "vector_add"])
+def bench(request: pytest.FixtureRequest) -> DeviceBench:
+    described = workloads.read(EXAMPLES / request.param)
+    gpu = probe_gpu()
+    assert isinstance(described, Workload)
+    assert gpu is not None, "these tests need a CUDA GPU"
+    return DeviceBench(
+        described, gpu, to_collect(), lambda path, kernel: read_launches(path, kernel)[0].observations
+    )
+
+
+def test_a_kernel_is_never_faster_than_itself(bench: DeviceBench, tmp_path: Path) -> None:
+    source = bench.workload.kernel_file
+    twin = tmp_path / source.name
+    twin.write_text(source.read_text() + "\n# the same kernel\n")
+    for _ in range(5):
+        answer = bench.trial(source, twin)
+        assert isinstance(answer, Trial)
+        verdict = decide(CandidateOutcome(checks=answer.checks, timings=answer.timings), load("adaptive"))
+        assert verdict.name in ("inconclusive", "revert"), answer.timings
+
+
+def test_no_kernel_beats_the_limit_that_was_measured_beside_it(bench: DeviceBench) -> None:
+    answer = bench.baseline(bench.workload.kernel_file)
+    assert isinstance(answer, Baseline)
+    assert answer.passed
+    for row in answer.configurations:
+        assert row.limit_ms is not None
+        assert row.ms > 0.97 * row.limit_ms
+
+
+def test_counters_come_from_the_kernel_alone(bench: DeviceBench) -> None:
+    name = {"softmax": "softmax_kernel", "matmul": "matmul_kernel", "vector_add": "vector_add_kernel"}
+    answer = bench.counters(bench.workload.kernel_file, name[bench.workload.kernel_file.stem])
+    assert isinstance(answer, Counters), answer
+    assert classify(answer.observations).bottleneck != "unknown"
+
+
+def test_a_changed_file_is_not_measured(bench: DeviceBench, tmp_path: Path) -> None:
+    broken = tmp_path / bench.workload.kernel_file.name
+    broken.write_text("raise RuntimeError('this kernel cannot be imported')\n")
+    answer = replace(bench, timeout_s=60.0).trial(bench.workload.kernel_file, broken)
+    assert not isinstance(answer, Trial)
+    assert "cannot be imported" in answer.message
