@@ -48,6 +48,17 @@ def gain_pct(timings: Sequence[ConfigurationTiming]) -> float:
     return (math.exp(math.fsum(math.log(timing.speedup) for timing in timings) / len(timings)) - 1) * 100
 
 
+def needs_confirmation(timings: Sequence[ConfigurationTiming], policy: Policy) -> bool:
+    """Whether a gain is to be measured once more, in a fresh process, before it is kept.
+
+    A small gain is, and one measured while the parent differed from itself by what counts as a regression: a card
+    near its power limit drifts, and two samples of one drift agree with each other (seen on an H200: 3.3 % over the
+    parent at an A/A floor of 2.1 %, gone in the next process).
+    """
+    noisiest = max((timing.noise_floor for timing in timings), default=0.0) * 100
+    return bool(timings) and (gain_pct(timings) < policy.keep_pct or noisiest > policy.slower_pct)
+
+
 def speedup_so_far(iterations: Sequence[Iteration]) -> dict[str, float]:
     """The best version's speed-up over the baseline by configuration, multiplied up over the kept iterations."""
     product: dict[str, float] = {}

@@ -72,19 +72,19 @@ def _sample(run: Run, flush: Flush) -> tuple[torch.cuda.Event, torch.cuda.Event]
 
 
 def _warm_up(arms: Sequence[Run], flush: Flush) -> tuple[float, float]:
-    """Run for at least 0.1 s and until two rounds agree within 2 %, at most 0.5 s, so that clocks have settled.
+    """Run for at least 0.4 s and until two rounds agree within 1 %, at most 1 s, so that clocks and power have settled.
 
     Returns (host ms a run, GPU ms a round).
     """
     previous, started, spent = math.inf, time.perf_counter(), 0.0
-    while spent < 0.5:
+    while spent < 1.0:
         begin = time.perf_counter()
         pairs = [_sample(run, flush) for run in arms]
         host_ms = (time.perf_counter() - begin) * 1e3 / len(arms)
         torch.cuda.synchronize()
         now = sum(start.elapsed_time(end) for start, end in pairs)
         spent = time.perf_counter() - started
-        if spent >= 0.1 and abs(now - previous) <= 0.02 * now:
+        if spent >= 0.4 and abs(now - previous) <= 0.01 * now:
             break
         previous = now
     return host_ms, now + len(arms) * _elapsed_ms(flush)

@@ -18,6 +18,7 @@ from kdiag.executors.decide import (
     attempts,
     decide,
     gain_pct,
+    needs_confirmation,
     round_status,
     speedup_so_far,
     stop_reason,
@@ -372,3 +373,13 @@ def test_an_unknown_policy_is_refused_with_the_known_ones() -> None:
 def test_a_broken_policy_file_is_refused(text: str, problem: str) -> None:
     with pytest.raises(PolicyError, match=problem):
         load_policies.parse("p", text)
+
+
+@pytest.mark.parametrize(
+    ("speedup", "floor", "again"),
+    [(1.10, 0.002, False), (1.10, 0.021, True), (1.033, 0.002, True), (1.05, 0.02, False)],
+)
+def test_small_or_noisy_gains_are_measured_again(speedup: float, floor: float, again: bool) -> None:
+    timing = ConfigurationTiming("n=1", 1.0, 1.0 / speedup, speedup, speedup, speedup, floor, 50)
+    assert needs_confirmation([timing], ADAPTIVE) is again
+    assert not needs_confirmation([], ADAPTIVE)

@@ -10,7 +10,7 @@ from pathlib import Path
 from kdiag.diagnose.observe import from_compilation
 from kdiag.executors import gates, repo
 from kdiag.executors.bench import Bench, Trial
-from kdiag.executors.decide import CandidateOutcome, decide
+from kdiag.executors.decide import CandidateOutcome, decide, needs_confirmation
 from kdiag.executors.repo import Worktree
 from kdiag.isolate import Died
 from kdiag.loop.compiler import Compiler, of_kernel
@@ -59,6 +59,14 @@ def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena) -> Iterati
         trial = arena.bench.trial(arena.compiler.path(parent.source), arena.compiler.path(proposal.source))
         records += [replace(_scope(arena), gate="scope after the run"), *_measured(trial)]
     verdict = _verdict(records, trial, parent, arena)
+    if (
+        verdict.name == "keep"
+        and isinstance(trial, Trial)
+        and needs_confirmation(trial.timings, arena.policy)
+    ):
+        assert arena.bench is not None
+        trial = arena.bench.trial(arena.compiler.path(parent.source), arena.compiler.path(proposal.source))
+        verdict = _confirmed(verdict, _verdict(records, trial, parent, arena))
     measured = trial if isinstance(trial, Trial) else Trial((), ())
     return Iteration(
         n=n,
@@ -124,6 +132,13 @@ def _verdict(records: list[GateRecord], trial: Trial | Died | None, parent: Pare
         so_far=parent.so_far,
     )
     return decide(outcome, arena.policy)
+
+
+def _confirmed(first: Verdict, second: Verdict) -> Verdict:
+    """The second measurement decides; a gain that it does not repeat is inconclusive."""
+    if second.name == "inconclusive":
+        return replace(second, reason=f"not confirmed: {second.reason}")
+    return replace(second, reason=f"{second.reason} (confirmed)") if second.name == first.name else second
 
 
 def _latency(trial: Trial) -> float | None:
