@@ -19,6 +19,7 @@ from kdiag.loop.candidates import PlanRequest, Rounding, plan
 from kdiag.loop.findings import Findings, gather
 from kdiag.planner.tree import PriorityTree, State, from_suggestions
 from kdiag.records import ConfigurationTiming, Evidence, Iteration, Suggestion
+from kdiag.reporters.commit_message import commit_message
 from kdiag.reporters.markdown import perf_results, write_atomically
 from kdiag.reporters.terminal_auto import Terminal
 
@@ -191,7 +192,7 @@ class Run:
         assert suggestion.proposal.source is not None
         worktree = self.arena.worktree
         if row.verdict == "keep":
-            row = replace(row, commit=repo.commit(worktree, _message(row, suggestion)))
+            row = replace(row, commit=repo.commit(worktree, commit_message(row, suggestion.cause)))
         elif row.verdict == "ready":
             self._save_patch(row)
         repo.revert(worktree)
@@ -248,20 +249,3 @@ class Run:
 
 def _now() -> str:
     return datetime.now().astimezone().isoformat()
-
-
-def _message(row: Iteration, suggestion: Suggestion) -> str:
-    """The commit message of a kept edit: what, how much, and the evidence."""
-    lines = [
-        f"{row.optimization} {row.variant}: {row.title}",
-        "",
-        f"Cause: {suggestion.cause}. {row.reason}.",
-        "",
-    ]
-    lines += [
-        f"{timing.configuration}: {timing.parent_ms:.6f} ms -> {timing.candidate_ms:.6f} ms, "
-        f"{timing.speedup:.3f}x [{timing.low:.3f}, {timing.high:.3f}], A/A floor {timing.noise_floor:.2%}"
-        for timing in row.timings
-    ]
-    lines += [f"{gate.gate}: {gate.outcome} {gate.reason}".rstrip() for gate in row.gates]
-    return "\n".join(lines)

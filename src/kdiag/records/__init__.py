@@ -1,0 +1,76 @@
+"""What the stages say to each other: frozen records, no behaviour beyond trivial derivations.
+
+Units are in the field names: `_us` microseconds, `_ms` milliseconds, `_pct` percent, `_gbs` 10^9 bytes per
+second, `_tflops` 10^12 operations per second, `_bytes` bytes. `None` means unavailable and is never zero.
+"""
+
+from __future__ import annotations
+
+from kdiag.records.compilation import (
+    Argument,
+    ArrayArgument,
+    Compilation,
+    CompileEvidence,
+    CompileFailure,
+    Launch,
+    Remark,
+    ScalarArgument,
+)
+from kdiag.records.diagnosis import (
+    Cause,
+    Diagnosis,
+    Gpu,
+    LaunchProfile,
+    Limits,
+    Profile,
+    Roofline,
+    SpeedOfLight,
+)
+from kdiag.records.observations import Evidence, EvidenceKind, Observations, Place, Scalar
+from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant
+from kdiag.records.run import (
+    ConfigurationCheck,
+    ConfigurationTiming,
+    GateOutcome,
+    GateRecord,
+    Iteration,
+    Verdict,
+    VerdictName,
+)
+
+__all__ = [
+    "Argument",
+    "ArrayArgument",
+    "Cause",
+    "Compilation",
+    "CompileEvidence",
+    "CompileFailure",
+    "ConfigurationCheck",
+    "ConfigurationTiming",
+    "Diagnosis",
+    "Evidence",
+    "EvidenceKind",
+    "ExpectedSpeedup",
+    "GateOutcome",
+    "GateRecord",
+    "Gpu",
+    "Iteration",
+    "Launch",
+    "LaunchProfile",
+    "Limits",
+    "Observations",
+    "Place",
+    "Profile",
+    "Promise",
+    "Proposal",
+    "Remark",
+    "Roofline",
+    "Safety",
+    "Scalar",
+    "ScalarArgument",
+    "SpeedOfLight",
+    "Suggestion",
+    "Variant",
+    "Verdict",
+    "VerdictName",
+]

@@ -1,0 +1,82 @@
+"""What the tile compiler says of a captured launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kdiag.records.observations import Place
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One remark of tileiras. `instruction` is e.g. "TMA Load instruction", `text` its full sentence."""
+
+    name: str
+    passed: bool
+    where: Place
+    function: str
+    instruction: str = ""
+    shape: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class ArrayArgument:
+    """An array as a launch passes it: strides in elements, `alignment` of its address in bytes."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    alignment: int = 16
+
+
+@dataclass(frozen=True)
+class ScalarArgument:
+    """A run-time scalar (`constant` False) or a compile-time `ct.Constant`."""
+
+    name: str
+    value: int | float | bool
+    constant: bool
+
+
+Argument = ArrayArgument | ScalarArgument
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One captured `ct.launch`; `configuration` is the index in the workload's `configs()`."""
+
+    kernel: str
+    grid: tuple[int, ...]
+    arguments: tuple[Argument, ...]
+    configuration: int = 0
+
+
+@dataclass(frozen=True)
+class CompileEvidence:
+    """What ahead-of-time compilation of one launch says. `code_hash` covers the machine code alone."""
+
+    kernel: str
+    target: str
+    launch: Launch
+    registers: int | None
+    stack_bytes: int | None
+    shared_bytes: int | None
+    code_bytes: int
+    code_hash: str
+    remarks: tuple[Remark, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class CompileFailure:
+    """A kernel that did not compile. `kind`: error, crash (signal), timeout, unavailable (no toolchain)."""
+
+    kind: Literal["error", "crash", "timeout", "unavailable"]
+    message: str
+    kernel: str = ""
+
+
+Compilation = tuple[CompileEvidence, ...] | CompileFailure

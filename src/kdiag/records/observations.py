@@ -1,0 +1,36 @@
+"""What was observed, where, and the names observations go by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Scalar = float | int | str | bool | None
+EvidenceKind = Literal["metric", "remark", "resource", "source", "timing"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A position in a source file; `line` counts from 1, `column` from 0 as Python's `ast` does."""
+
+    file: str
+    line: int
+    column: int = 0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One observation: a profiler metric, compiler remark, cubin resource, source fact or timing."""
+
+    kind: EvidenceKind
+    name: str
+    value: Scalar
+    unit: str = ""
+    where: Place | None = None
+    text: str = ""
+
+
+# What is known about a launch, by canonical name (`dram_pct`, `compile.stack_bytes`, `source.exact_divisions`).
+# A name that is absent, or whose value is None, is unavailable; a test that needs it is not evaluated.
+Observations = Mapping[str, Evidence]

@@ -1,0 +1,77 @@
+"""What could be done to a kernel: variants, proposals and ranked suggestions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kdiag.records.observations import Evidence, Place, Scalar
+
+Safety = Literal["safe", "changes-rounding", "manual"]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What the compiler must say after an edit, relative to its parent; the effect gate checks it.
+
+    `observation` is a name of `diagnose.observe.from_compilation` (e.g. `compile.tma_loads`), `change` how it
+    must move. `at_line` restricts remark counts to one line of the edited source.
+    """
+
+    observation: str
+    change: Literal["increases", "decreases", "is-zero", "not-worse"]
+    text: str
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One setting of an optimization, e.g. G with tile_m=128. `name` is unique within the optimization."""
+
+    optimization: str
+    name: str
+    settings: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What an executor offers for one variant. `source` is the whole edited file, None when skipped."""
+
+    variant: Variant
+    title: str
+    safety: Safety
+    source: str | None
+    why_not: str | None
+    where: Place | None
+    diff: str = ""
+    promises: tuple[Promise, ...] = ()
+
+
+@dataclass(frozen=True)
+class ExpectedSpeedup:
+    """A ratio of times, parent over edited: 1.35 is 35 % faster, 0.2 five times slower."""
+
+    low: float
+    mid: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A ranked entry of a plan. `proposal` is None for an optimization without executor."""
+
+    rank: int
+    optimization: str
+    variant: str
+    title: str
+    cause: str
+    tier: int
+    expected_speedup: ExpectedSpeedup
+    confidence: float
+    safety: Safety
+    applicable: bool
+    why_not: str | None
+    where: Place | None
+    evidence: tuple[Evidence, ...]
+    explanation: str
+    proposal: Proposal | None = None

@@ -1,0 +1,22 @@
+"""The commit message of a kept edit."""
+
+from __future__ import annotations
+
+from kdiag.records import Iteration
+
+
+def commit_message(row: Iteration, cause: str) -> str:
+    """What was changed and why, how much it gained in each configuration, and the gates it passed."""
+    lines = [
+        f"{row.optimization} {row.variant}: {row.title}",
+        "",
+        f"Cause: {cause}. {row.reason}.",
+        "",
+    ]
+    lines += [
+        f"{timing.configuration}: {timing.parent_ms:.6f} ms -> {timing.candidate_ms:.6f} ms, "
+        f"{timing.speedup:.3f}x [{timing.low:.3f}, {timing.high:.3f}], A/A floor {timing.noise_floor:.2%}"
+        for timing in row.timings
+    ]
+    lines += [f"{gate.gate}: {gate.outcome} {gate.reason}".rstrip() for gate in row.gates]
+    return "\n".join(lines)
