@@ -22,8 +22,10 @@ def scope(
     return GateRecord("scope", "passed", "only the target file changed")
 
 
-def compiles(candidate: Compilation) -> GateRecord:
-    """The candidate compiles to a cubin for the target."""
+def compiles(candidate: Compilation, parent: Compilation) -> GateRecord:
+    """The candidate compiles to a cubin for the target, unless not even its parent can be compiled here."""
+    if isinstance(parent, CompileFailure):
+        return GateRecord("compile", "could-not-run", parent.message)
     if isinstance(candidate, CompileFailure):
         if candidate.kind == "unavailable":
             return GateRecord("compile", "could-not-run", candidate.message)
@@ -33,10 +35,10 @@ def compiles(candidate: Compilation) -> GateRecord:
 
 
 def not_a_no_op(
-    candidate: Compilation, parent: Compilation | None, earlier: Collection[tuple[str, ...]]
+    candidate: Compilation, parent: Compilation, earlier: Collection[tuple[str, ...]]
 ) -> GateRecord:
     """The machine code differs from the parent's and from that of every earlier candidate."""
-    if isinstance(candidate, CompileFailure) or parent is None or isinstance(parent, CompileFailure):
+    if isinstance(candidate, CompileFailure) or isinstance(parent, CompileFailure):
         return GateRecord("no-op", "could-not-run", "there is no machine code to compare")
     code = machine_code(candidate)
     if code == machine_code(parent):

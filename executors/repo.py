@@ -59,6 +59,10 @@ def open_worktree(kernel_file: Path, kernel: str, run_dir: Path, date: str) -> W
         raise RepositoryError(
             f"The run directory {run_dir} is inside {repository}; choose one outside of it."
         )
+    if path.exists() or (run_dir / "journal.jsonl").exists():
+        raise RepositoryError(
+            f"{run_dir} holds a run already; go on with it by --resume, or choose another directory."
+        )
     uncommitted = tuple(name for _, name in status(repository, "normal"))
     branch = _new_branch(repository, _branch_name(kernel, date), base.strip())
     worktree = Worktree(path, branch, base.strip(), target, repository, uncommitted)

@@ -30,9 +30,13 @@ def test_scope() -> None:
 
 
 def test_compile() -> None:
-    assert gates.compiles(compiled("a")).outcome == "passed"
-    assert gates.compiles(CompileFailure("crash", "signal 11")).outcome == "failed"
-    assert gates.compiles(UNAVAILABLE).outcome == "could-not-run"
+    assert gates.compiles(compiled("a"), compiled("p")).outcome == "passed"
+    assert gates.compiles(CompileFailure("crash", "signal 11"), compiled("p")).outcome == "failed"
+    assert gates.compiles(UNAVAILABLE, UNAVAILABLE).outcome == "could-not-run"
+    assert (
+        gates.compiles(CompileFailure("error", "no"), CompileFailure("error", "no")).outcome
+        == "could-not-run"
+    )
 
 
 def test_no_op() -> None:

@@ -85,7 +85,7 @@ def _read_python(path: Path) -> Workload:
         raise WorkloadError(f"There is no workload file at {path}.")
     try:
         tree = ast.parse(path.read_text(), str(path))
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise WorkloadError(f"{path} is not valid Python: {error}.") from None
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     missing = [name for name in REQUIRED if name not in functions]
@@ -107,6 +107,16 @@ def _kernel_file(path: Path, tree: ast.Module) -> str:
     raise WorkloadError(
         f'{path} needs KERNEL_FILE = "kernel.py", a plain string relative to the workload file.'
     )
+
+
+def read_source(path: Path) -> str:
+    """The text of a kernel file, line ends untouched. Raises WorkloadError if it cannot be read as UTF-8."""
+    try:
+        return path.read_bytes().decode()
+    except OSError as error:
+        raise WorkloadError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise WorkloadError(f"{path} is not UTF-8 text; name the .py file that defines the kernel.") from None
 
 
 def load_module(path: Path, *, search: Path, source_hash: str | None = None) -> ModuleType:

@@ -89,7 +89,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     with run.journal:
         if resume is None:
             terminal.on_start(header)
-        if plan.gpu is None:
+        if run.arena.bench is None:
             terminal.on_note(NO_GPU)
         reason = _execute(run)
     summary = _summary(run, header, reason)

@@ -49,7 +49,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     if exact and allow_rounding:
         raise UsageError("--exact and --allow-rounding contradict each other; give one of them.")
-    source = _read(kernel_file)
+    source = workloads.read_source(kernel_file)
     name = choose_kernel(source, str(kernel_file), kernel)
     described = _workload(kernel_file, workload)
     declares = isinstance(described, CommandWorkload) or (
@@ -68,13 +68,6 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     console = Console()
     terminal_plan.render_diagnosis(findings.diagnosis, console)
     terminal_plan.render(suggestions, name, target, console, verbose=verbose)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text()
-    except UnicodeDecodeError:
-        raise UsageError(f"{path} is not a text file; name the .py file that defines the kernel.") from None
 
 
 def _workload(kernel_file: Path, named: Path | None) -> Workload | CommandWorkload | None:

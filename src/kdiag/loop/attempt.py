@@ -96,7 +96,7 @@ def _without_gpu(
     """The cheap gates in order, up to the first that fails."""
     checks: tuple[Callable[[], GateRecord], ...] = (
         lambda: _scope(arena),
-        lambda: gates.compiles(compilation),
+        lambda: gates.compiles(compilation, parent.compilation),
         lambda: gates.not_a_no_op(compilation, parent.compilation, parent.earlier),
         lambda: gates.effect(proposal.promises, _observed(parent.compilation), _observed(compilation)),
     )

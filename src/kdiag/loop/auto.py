@@ -18,7 +18,7 @@ from kdiag.loop.attempt import Arena, Parent, attempt
 from kdiag.loop.candidates import PlanRequest, Rounding, plan
 from kdiag.loop.findings import Findings, gather
 from kdiag.planner.tree import PriorityTree, State, from_suggestions
-from kdiag.records import ConfigurationTiming, Evidence, Iteration, Suggestion
+from kdiag.records import CompileFailure, ConfigurationTiming, Evidence, Iteration, Suggestion
 from kdiag.reporters.commit_message import commit_message
 from kdiag.reporters.markdown import perf_results, write_atomically
 from kdiag.reporters.terminal_auto import Terminal
@@ -134,6 +134,11 @@ class Run:
                 self.terminal.on_note(f"no profiler counters: {counters.message}")
         report = self.options.report if source == self.original else None
         self.findings = gather(source, arena.kernel, arena.compiler, report, observed)
+        compilation = self.findings.compilation
+        if arena.bench is None and isinstance(compilation, CompileFailure):
+            raise KdiagError(
+                f"Nothing can be verified here, without a GPU and without compiling: {compilation.message}."
+            )
         diagnosis = self.findings.diagnosis
         causes = ", ".join(f"{cause.id} {cause.score:.0%}" for cause in diagnosis.causes[:3])
         self.terminal.on_note(f"bottleneck {diagnosis.bottleneck} ({causes or 'no cause shown'})")

@@ -10,7 +10,7 @@ from kdiag.executors.edits.registry import propose
 from kdiag.loop.compiler import Compiler, of_kernel
 from kdiag.loop.findings import Findings
 from kdiag.planner.rank import PlanInputs, rank
-from kdiag.records import Compilation, Suggestion
+from kdiag.records import Compilation, CompileFailure, Suggestion
 from kdiag.workload import source_hash
 
 Rounding = Literal["yes", "ask", "no"]
@@ -52,6 +52,8 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
         tried=request.tried or {},
     )
     suggestions = rank(inputs)
+    if isinstance(request.findings.compilation, CompileFailure):
+        return suggestions  # what its parent cannot be compiled with, no candidate can
     while unknown := _undecided(suggestions, inputs.compiled, thorough=request.thorough):
         answers = compiler.compile(unknown)
         known = {key: of_kernel(value, request.kernel) for key, value in answers.items()}

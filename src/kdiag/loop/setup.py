@@ -65,7 +65,7 @@ class Plan:
 def prepare(request: Request) -> Plan:
     """Read and check everything before anything is created. Raises KdiagError with what to correct."""
     described = workloads.read(request.workload)
-    source = described.kernel_file.read_bytes().decode()
+    source = workloads.read_source(described.kernel_file)
     kernel = choose_kernel(source, str(described.kernel_file), request.kernel)
     gpu = ReplayBench(request.replay).gpu() if request.replay is not None else probe_gpu()
     return Plan(request, described, kernel, gpu, _target(request, gpu), _rounding(request, described))
@@ -152,11 +152,11 @@ def _bench(plan: Plan, worktree: Worktree) -> Bench | None:
     request, described = plan.request, plan.workload
     if request.replay is not None:
         return ReplayBench(request.replay)
-    if plan.gpu is None:
-        return None
     bench: Bench
     if isinstance(described, CommandWorkload):
         bench = CommandBench(described, worktree.path, worktree.file, plan.gpu)
+    elif plan.gpu is None:
+        return None
     else:
         bench = DeviceBench(described, plan.gpu, to_collect(), _observations)
     return RecordingBench(bench, request.record) if request.record is not None else bench
