@@ -224,11 +224,12 @@ def test_branch_names_count_up_and_suit_git(checkout: Path) -> None:
     assert odd.branch == f"cutile-perf-a-b-lock-{DATE}"
 
 
-def test_a_failed_check_out_leaves_no_branch(checkout: Path) -> None:
+def test_a_run_directory_that_is_taken_is_left_alone(checkout: Path) -> None:
     (checkout.parent / "run" / "worktree").mkdir(parents=True)
     (checkout.parent / "run" / "worktree" / "occupied").write_text("")
-    with pytest.raises(RepositoryError, match="already exists"):
+    with pytest.raises(RepositoryError, match="holds a run already"):
         opened(checkout)
+    assert (checkout.parent / "run" / "worktree" / "occupied").is_file()
     assert git(checkout, "branch", "--list", "cutile-perf-*") == ""
 
 

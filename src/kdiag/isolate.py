@@ -31,6 +31,7 @@ Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 
 # torch imports _dynamo for the first arithmetic on a meta tensor, 1.5 s in every child if not here once.
+LOG = "output.log"
 PRELOAD = ("numpy", "torch", "torch._dynamo", "cuda.tile", "libcst", "kdiag.workload")
 
 
@@ -64,8 +65,8 @@ def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float)
     """
     context = _context()
     receiver, sender = context.Pipe(duplex=False)
-    with tempfile.NamedTemporaryFile(prefix="kdiag-", suffix=".log") as log:
-        child = context.Process(target=_serve, args=(job, request, sender, log.name), daemon=False)
+    with tempfile.TemporaryDirectory(prefix="kdiag-", ignore_cleanup_errors=True) as folder:
+        child = context.Process(target=_serve, args=(job, request, sender, folder), daemon=False)
         child.start()
         sender.close()
         try:
@@ -73,7 +74,7 @@ def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float)
         finally:
             _end(child)
             receiver.close()
-        output = Path(log.name).read_text(errors="replace")[-8192:]
+        output = _tail(Path(folder) / LOG)
     if isinstance(answer, _Answered):
         return answer.value
     if isinstance(answer, Died):
@@ -106,9 +107,11 @@ def _end(child: multiprocessing.process.BaseProcess) -> None:
     child.join()
 
 
-def _serve(job: Callable[[Request], Answer], request: Request, sender: Connection, log: str) -> None:
+def _serve(job: Callable[[Request], Answer], request: Request, sender: Connection, folder: str) -> None:
     os.setpgid(0, 0)
-    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND)
+    # What the child and its compilers leave behind when they are killed goes with the folder.
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    descriptor = os.open(Path(folder) / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
     sys.dont_write_bytecode = True
@@ -122,6 +125,10 @@ def _serve(job: Callable[[Request], Answer], request: Request, sender: Connectio
         sender.close()
         sys.stdout.flush()
         sys.stderr.flush()
+
+
+def _tail(log: Path) -> str:
+    return log.read_text(errors="replace")[-8192:] if log.is_file() else ""
 
 
 def _first_line(text: str) -> str:

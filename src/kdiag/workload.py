@@ -40,9 +40,9 @@ class CommandWorkload:
 
 
 def read(path: Path) -> Workload | CommandWorkload:
-    """Read a workload (`*.py`, or a `kdiag.toml` or the folder that holds one). Raises WorkloadError."""
+    """Read a workload (`*.py`, a `kdiag.toml`, or a folder that holds a kdiag.toml or workload.py). Raises WorkloadError."""
     if path.is_dir():
-        path = path / "kdiag.toml"
+        path = path / ("kdiag.toml" if (path / "kdiag.toml").exists() else "workload.py")
     if not path.is_file():
         raise WorkloadError(f"There is no workload at {path}; name a workload .py file or a kdiag.toml.")
     return _read_toml(path) if path.suffix == ".toml" else _read_python(path)

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from kdiag.errors import UsageError
 from kdiag.loop.auto import Run
+from kdiag.loop.compiler import TARGETS
 from kdiag.loop.setup import Plan, Request, begin, prepare
 from kdiag.reporters import json_auto
 from kdiag.reporters.run_summary import RunHeader, RunSummary
@@ -26,7 +27,12 @@ NO_GPU = (
 @click.command("auto")
 @click.argument("workload", type=click.Path(path_type=Path))
 @click.option("--kernel", help="The @ct.kernel function, if the file has several.")
-@click.option("--target", help="Architecture to compile for where there is no GPU.  [default: sm_90]")
+@click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    metavar="SM",
+    help="Architecture to compile for where there is no GPU.  [default: sm_90]",
+)
 @click.option(
     "--policy", type=click.Choice(names()), default=DEFAULT, show_default=True, help="When to keep and stop."
 )
@@ -92,7 +98,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         if run.arena.bench is None:
             terminal.on_note(NO_GPU)
         reason = _execute(run)
-    summary = _summary(run, header, reason)
+    summary = _summary(run, header, workload, reason)
     if as_json:
         click.echo(json.dumps(json_auto.to_json(summary), indent=2))
     else:
@@ -124,10 +130,12 @@ def _confirm(plan: Plan) -> None:
     click.confirm("Start?", default=True, abort=True, err=True)
 
 
-def _summary(run: Run, header: RunHeader, reason: str) -> RunSummary:
-    files = {"results": str(run.results_file), "journal": str(run.journal.path)}
+def _summary(run: Run, header: RunHeader, workload: Path, reason: str) -> RunSummary:
+    files = {"journal": str(run.journal.path)}
+    if run.results_file.is_file() and run.arena.bench is not None:
+        files["results"] = str(run.results_file)
     hint = ""
     if run.patches.is_dir():
         files["patches"] = str(run.patches)
-        hint = f"on a GPU machine: kdiag auto WORKLOAD --resume {run.journal.path.parent}"
+        hint = f"With a GPU: kdiag auto {workload} --kernel {header.kernel} --resume {run.journal.path.parent} --yes"
     return RunSummary(header, tuple(run.iterations), reason, files, hint, run.final)

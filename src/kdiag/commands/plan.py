@@ -12,7 +12,7 @@ from rich.console import Console
 from kdiag import workload as workloads
 from kdiag.errors import UsageError, WorkloadError
 from kdiag.loop.candidates import PlanRequest, Rounding, plan
-from kdiag.loop.compiler import Compiler
+from kdiag.loop.compiler import TARGETS, Compiler
 from kdiag.loop.findings import choose_kernel, gather
 from kdiag.reporters import json_plan, terminal_plan
 from kdiag.workload import CommandWorkload, Workload
@@ -27,7 +27,14 @@ from kdiag.workload import CommandWorkload, Workload
 @click.option(
     "--workload", type=click.Path(path_type=Path), help="Workload file; found beside the kernel otherwise."
 )
-@click.option("--target", default="sm_90", show_default=True, help="Architecture to compile for.")
+@click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    metavar="SM",
+    default="sm_90",
+    show_default=True,
+    help="Architecture to compile for.",
+)
 @click.option("--allow-rounding", is_flag=True, help="Edits that change rounding may be applied.")
 @click.option("--exact", is_flag=True, help="Edits that change rounding are out of the question.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -135,6 +135,8 @@ class Run:
         report = self.options.report if source == self.original else None
         self.findings = gather(source, arena.kernel, arena.compiler, report, observed)
         compilation = self.findings.compilation
+        if isinstance(compilation, CompileFailure) and compilation.kind == "not-launched":
+            raise KdiagError(f"{compilation.message}; name the workload of that kernel.")
         if arena.bench is None and isinstance(compilation, CompileFailure):
             raise KdiagError(
                 f"Nothing can be verified here, without a GPU and without compiling: {compilation.message}."
@@ -156,12 +158,21 @@ class Run:
         request = PlanRequest(
             parent.source, self.arena.kernel, self.findings, self.options.rounding, self._headroom(), tried
         )
-        suggestions = plan(request, self.arena.compiler)
+        suggestions = tuple(map(self._permitted, plan(request, self.arena.compiler)))
         bottleneck = self.findings.diagnosis.bottleneck
         tree = self.tree or from_suggestions((), bottleneck)
         self.tree = replace(tree.merge(suggestions), bottleneck=bottleneck)
         self.journal.append(Tree(self.tree.as_dict()))
         return replace(parent, earlier=frozenset(self.earlier))
+
+    def _permitted(self, suggestion: Suggestion) -> Suggestion:
+        """The suggestion, closed if it changes rounding and nobody has allowed that."""
+        if self.options.rounding != "ask" or suggestion.safety != "changes-rounding":
+            return suggestion
+        why_not = (
+            "it changes rounding: it waits for --allow-rounding or for a workload that declares a tolerance"
+        )
+        return replace(suggestion, applicable=False, why_not=suggestion.why_not or why_not)
 
     def _next(self) -> Suggestion | None:
         """The next suggestion, unless at best it is expected to gain less than is worth an iteration."""
@@ -174,6 +185,8 @@ class Run:
         """Why the run ends before its next iteration, or None."""
         assert self.tree is not None
         reason = self._policy_stop(1 if self.tree.next_open() is not None else 0)
+        if reason is None and self._next() is None and self.arena.bench is None:
+            return "every candidate that is worth a measurement is ready for one"
         if reason is None and self._next() is None:
             return f"no candidate left is expected to gain {(WORTH_TRYING - 1) * 100:.0f} %"
         return reason

@@ -22,7 +22,7 @@ TIE = 0.97  # priors are not known to better than a few percent
 class PlanRequest:
     """One source to plan for. `headroom` is how many times faster the card's limits allow at most.
 
-    With `thorough` the best variant of every optimization is compiled, not only what may come first.
+    With `thorough` the most promising variant of every optimization is compiled, not only what may come first.
     """
 
     source: str
@@ -44,7 +44,7 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
     inputs = PlanInputs(
         target=compiler.target,
         diagnosis=request.findings.diagnosis,
-        headroom=request.headroom,
+        headroom=request.headroom or request.findings.headroom,
         proposals=proposals,
         compiled={},
         parent=request.findings.compilation,
@@ -54,7 +54,9 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
     suggestions = rank(inputs)
     if isinstance(request.findings.compilation, CompileFailure):
         return suggestions  # what its parent cannot be compiled with, no candidate can
-    while unknown := _undecided(suggestions, inputs.compiled, thorough=request.thorough):
+    while unknown := _undecided(
+        suggestions, inputs.compiled, thorough=request.thorough and not inputs.compiled
+    ):
         answers = compiler.compile(unknown)
         known = {key: of_kernel(value, request.kernel) for key, value in answers.items()}
         inputs = replace(inputs, compiled={**inputs.compiled, **known})

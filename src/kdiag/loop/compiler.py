@@ -10,6 +10,8 @@ from kdiag.diagnose.compile import compile_workload
 from kdiag.records import Compilation, CompileFailure
 from kdiag.workload import CommandWorkload, Workload, source_hash
 
+# What tileiras 13.4 takes as --gpu-name.
+TARGETS = tuple(f"sm_{n}" for n in (80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121))
 TIMEOUT_S = 20.0  # a kernel compiles in 0.2 to 1 s; tiles that take longer spill (512x512: 31 s, 33 KB frame)
 
 
@@ -52,7 +54,11 @@ class Compiler:
 
 
 def of_kernel(compilation: Compilation, kernel: str) -> Compilation:
-    """Only the launches of one kernel; a failure stays what it is."""
+    """Only the launches of one kernel; a failure stays what it is, and no launch is one."""
     if isinstance(compilation, CompileFailure):
         return compilation
-    return tuple(evidence for evidence in compilation if evidence.kernel == kernel)
+    launches = tuple(evidence for evidence in compilation if evidence.kernel == kernel)
+    if launches:
+        return launches
+    others = ", ".join(dict.fromkeys(evidence.kernel for evidence in compilation))
+    return CompileFailure("not-launched", f"the workload launches {others} and not {kernel}", kernel)

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag.diagnose.classify import classify
+from kdiag.diagnose.metrics import number
 from kdiag.diagnose.observe import from_compilation
 from kdiag.diagnose.observe_source import from_source
 from kdiag.diagnose.report import read_launches
+from kdiag.diagnose.roofline import roofline_of
 from kdiag.diagnose.source import read_source
 from kdiag.errors import UsageError
 from kdiag.loop.compiler import Compiler, of_kernel
@@ -17,12 +19,16 @@ from kdiag.records import Compilation, CompileFailure, Diagnosis, Evidence, Obse
 
 @dataclass(frozen=True)
 class Findings:
-    """The observations of one source, the diagnosis they lead to, and what could not be had and why."""
+    """The observations of one source, the diagnosis they lead to, and what could not be had and why.
+
+    `headroom` is how many times faster the launch would be at the roofline of its own counters.
+    """
 
     observations: Observations
     diagnosis: Diagnosis
     compilation: Compilation
     notes: tuple[str, ...]
+    headroom: float | None = None
 
 
 def gather(
@@ -49,9 +55,20 @@ def gather(
         launches = read_launches(report, f"^{kernel}$")
         longest = max(launches, key=lambda launch: launch.duration_us or 0.0)
         observations |= longest.observations
+        notes += _other_card(longest.observations, compiler.target)
     else:
         notes.append("no profiler report: counters are unavailable")
-    return Findings(observations, classify(observations), compilation, tuple(notes))
+    pct = roofline_of(observations).pct_of_limit
+    headroom = max(1.0, 100 / pct) if pct else None
+    return Findings(observations, classify(observations), compilation, tuple(notes), headroom)
+
+
+def _other_card(report: Observations, target: str) -> list[str]:
+    """A note if the report was recorded on another architecture than the plan is for."""
+    major, minor = number(report, "capability_major"), number(report, "capability_minor")
+    if major is None or minor is None or target == f"sm_{major:.0f}{minor:.0f}":
+        return []
+    return [f"the report is of compute capability {major:.0f}.{minor:.0f}, the plan is for {target}"]
 
 
 def choose_kernel(source: str, file: str, wanted: str | None) -> str:

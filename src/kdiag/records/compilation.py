@@ -72,9 +72,11 @@ class CompileEvidence:
 
 @dataclass(frozen=True)
 class CompileFailure:
-    """A kernel that did not compile. `kind`: error, crash (signal), timeout, unavailable (no toolchain)."""
+    """A kernel that did not compile. `kind`: error, crash (signal), timeout, unavailable (no toolchain), or
+    not-launched by the workload.
+    """
 
-    kind: Literal["error", "crash", "timeout", "unavailable"]
+    kind: Literal["error", "crash", "timeout", "unavailable", "not-launched"]
     message: str
     kernel: str = ""
 

@@ -15,7 +15,8 @@ DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 def render_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     """Write the bottleneck, its causes and what shows the first of them."""
-    causes = ", ".join(f"{cause.id} ({cause.score:.0%})" for cause in diagnosis.causes) or "no cause is shown"
+    shown = [cause for cause in diagnosis.causes if cause.id != "unknown"]
+    causes = ", ".join(f"{cause.id} ({cause.score:.0%})" for cause in shown) or "no cause is shown"
     console.print(Text.assemble(("Bottleneck ", "bold"), (diagnosis.bottleneck, "bold red"), f": {causes}"))
     for evidence in diagnosis.causes[0].evidence if diagnosis.causes else ():
         place = f"{evidence.where.file}:{evidence.where.line}: " if evidence.where else ""
