@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import os
 import re
 import signal
@@ -73,6 +74,9 @@ class CommandBench:
                     return answer
             first, second, third = (answer for answer in answers if not isinstance(answer, Died))
             rounds.append((first, third, second) if number % 2 else (first, second, third))
+        if len({frozenset(times) for answers in rounds for times in answers}) > 1:
+            reason = "the benchmark did not print a latency for the same configurations every time"
+            return Trial((check, ConfigurationCheck("benchmark", False, None, None, reason)), ())
         return Trial((check,), tuple(_timings(rounds)))
 
     def _test(self, source: Path) -> ConfigurationCheck | Died:
@@ -142,7 +146,9 @@ def _line_latencies(line: str) -> Iterator[tuple[str, float]]:
     if match := RECORD.match(line.strip()):
         try:
             record = ast.literal_eval(match["record"])
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return
+        if not isinstance(record, dict):
             return
         for direction, figures in record.items():
             if (ms := _positive(figures, ("median", "mean"))) is not None:
@@ -150,7 +156,7 @@ def _line_latencies(line: str) -> Iterator[tuple[str, float]]:
     elif line.lstrip().startswith("{"):
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         if (ms := _positive(record, ("latency_ms",))) is not None:
             yield str(record.get("configuration", "benchmark")), ms
@@ -159,13 +165,14 @@ def _line_latencies(line: str) -> Iterator[tuple[str, float]]:
 def _positive(figures: Any, names: tuple[str, ...]) -> float | None:
     if not isinstance(figures, Mapping):
         return None
-    values = (figures.get(name) for name in names)
-    return next((float(v) for v in values if isinstance(v, int | float) and v > 0), None)
+    values = [figures.get(name) for name in names]
+    return next(
+        (float(v) for v in values if isinstance(v, int | float) and 0 < v < math.inf and v < 1e12), None
+    )
 
 
 def _timings(rounds: list[tuple[dict[str, float], ...]]) -> Iterator[ConfigurationTiming]:
-    shared = set.intersection(*(set(times) for answers in rounds for times in answers))
-    for name in (name for name in rounds[0][0] if name in shared):
+    for name in rounds[0][0]:
         parent, twin, candidate = ([answers[arm][name] for answers in rounds] for arm in range(3))
         ratio = paired_ratio(parent, candidate)
         yield ConfigurationTiming(

@@ -67,7 +67,11 @@ class ReplayBench:
     _answers: dict[str, list[Answer | None]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        for number, line in enumerate(self.path.read_text().splitlines(), 1):
+        try:
+            lines = self.path.read_text().splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{self.path} is not a recording that can be read: {error}.") from None
+        for number, line in enumerate(lines, 1):
             try:
                 row = json.loads(line)
                 kind = ANSWERS.get(row["type"])

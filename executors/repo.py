@@ -134,8 +134,8 @@ def current_source(worktree: Worktree) -> str:
 
 
 def source_at(worktree: Worktree, commit: str) -> str:
-    """The text of the target as that commit holds it."""
-    return tell(worktree.path, "show", f"{commit}:{worktree.target.as_posix()}")
+    """The text of the target in that commit, with the line ends that a checkout gives it."""
+    return tell(worktree.path, "cat-file", "--filters", f"{commit}:{worktree.target.as_posix()}")
 
 
 def write(worktree: Worktree, source: str) -> None:

@@ -16,11 +16,12 @@ from kdiag.executors.edits.fast_math_examples import EXAMPLES
 from kdiag.executors.edits.fast_math_rewriter import Recipe, Rewriter
 from kdiag.executors.edits.fast_math_rewrites import CallRewrite, Math
 from kdiag.executors.edits.float32_values import float32_values
-from kdiag.executors.edits.syntax import KernelSource, nodes, read_kernel
+from kdiag.executors.edits.syntax import KernelSource, dotted, nodes, read_kernel
 from kdiag.records import Promise, Safety, Variant
 
 # Compiled for sm_90 with cuda-tile 1.7: a row softmax shrinks from 14.5 to 7.0 KB (all), an RMS norm from 15.3 to 6.5 KB.
 PROMISE = Promise("compile.code_bytes", "decreases", "there is less code for exponentials and divisions")
+INTEGERS = ("int", "uint")
 QUANTIZED = ("int8", "uint8", "int4", "float8_", "float4_")
 
 
@@ -82,10 +83,18 @@ def _rewritten(kernel: KernelSource, recipe: Recipe) -> Outcome:
 
 
 def _quantization(kernel: KernelSource) -> cst.CSTNode | None:
-    """A mention of an 8-bit or narrower dtype in the kernel."""
-    for node in nodes(kernel.function.body, cst.Attribute):
+    """A mention of an 8-bit or narrower dtype in the kernel, or a conversion to an integer."""
+    body = kernel.function.body
+    names: list[cst.CSTNode] = [*nodes(body, cst.Attribute), *nodes(body, cst.Name)]
+    for node in names:
         if (kernel.names.resolve(node) or "").startswith(QUANTIZED):
             return node
+    for call in nodes(body, cst.Call):
+        converts = kernel.names.resolve(call.func) == "astype" or (dotted(call.func) or "").endswith(
+            ".astype"
+        )
+        if converts and call.args and (kernel.names.resolve(call.args[-1].value) or "").startswith(INTEGERS):
+            return call
     return None
 
 

@@ -15,6 +15,11 @@ from kdiag.records import Place
 Rewrite = Callable[[cst.Call], cst.BaseExpression]
 
 
+def _targets(node: cst.Assign | cst.AugAssign | cst.AnnAssign) -> list[str | None]:
+    """The names that an assignment binds directly."""
+    return [dotted(t.target) for t in node.targets] if isinstance(node, cst.Assign) else [dotted(node.target)]
+
+
 class KernelView:
     """A parsed kernel together with its bindings; `tile` is the name under which the file imports cuda.tile."""
 
@@ -43,12 +48,22 @@ class KernelView:
         written, _ = self.resolve(expression, place)
         if not (isinstance(written, cst.Name) and self.bindings.is_global(written.value)):
             return written
-        values = [
-            node.value
-            for node in nodes(self.source.module, cst.Assign)
-            if any(dotted(target.target) == written.value for target in node.targets)
+        module = self.source.module
+        bound: list[cst.Assign | cst.AugAssign | cst.AnnAssign] = [
+            *nodes(module, cst.Assign),
+            *nodes(module, cst.AugAssign),
+            *nodes(module, cst.AnnAssign),
         ]
-        return values[0] if len(values) == 1 else written
+        bound = [node for node in bound if written.value in _targets(node)]
+        imported = any(
+            written.value in (alias.evaluated_alias, alias.evaluated_name)
+            for alias in nodes(module, cst.ImportAlias)
+        )
+        only = bound[0] if len(bound) == 1 and not imported else None
+        in_module = only is not None and isinstance(
+            self.source.parents.get(self.source.parents[only]), cst.Module
+        )
+        return only.value if isinstance(only, cst.Assign) and in_module else written
 
     def range_loop(
         self, expression: cst.BaseExpression, place: cst.CSTNode

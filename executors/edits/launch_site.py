@@ -100,14 +100,29 @@ class LaunchSite:
     def _followed(self, constant: TileConstant) -> TileConstant | Skipped:
         """The constant, unless the grid repeats its literal or nothing counts tiles by it."""
         grid = self._grid()
-        if any(constant.name in names_in(part) for part in grid):
-            return constant
+        in_grid = any(constant.name in names_in(part) for part in grid)
         literals = [literal for part in grid for literal in nodes(part, cst.Integer)]
-        if any(i.evaluated_value == constant.value and i is not constant.literal for i in literals):
+        repeated = any(i.evaluated_value == constant.value and i is not constant.literal for i in literals)
+        if repeated and not in_grid:
             return Skipped(f"the grid repeats the literal {constant.value} instead of {constant.name}")
-        if _loops_by(self._read, constant.parameter):
+        if (other := self._other_use(constant)) is not None:
+            return Skipped(other)
+        if in_grid or _loops_by(self._read, constant.parameter):
             return constant
         return Skipped(f"neither the grid nor a loop of the kernel counts tiles of {constant.name}")
+
+    def _other_use(self, constant: TileConstant) -> str | None:
+        """Where the size stands a second time: as a literal in kernel or wrapper, or in another module constant."""
+        around = [self._read.function.body, *([self._wrapper.body] if self._wrapper is not None else [])]
+        for literal in [literal for body in around for literal in nodes(body, cst.Integer)]:
+            assigned = isinstance(self._read.parents.get(literal), cst.Assign)
+            if literal.evaluated_value == constant.value and literal is not constant.literal and not assigned:
+                line = self._read.place(literal).line
+                return f"line {line} repeats the literal {constant.value} of {constant.name}"
+        for statement in nodes(self._read.module, cst.Assign):
+            if _function_around(self._read, statement) is None and constant.name in names_in(statement.value):
+                return f"line {self._read.place(statement).line} computes another value from {constant.name}"
+        return None
 
     def _grid(self) -> list[cst.BaseExpression]:
         """The grid's expression and those of the local names in it."""

@@ -111,10 +111,11 @@ def _tile_number(
 
 
 def _is_row(kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode) -> bool:
-    """A block number, the first row, or a variable of a loop whose end is not a mere number."""
+    """A block number, the first row, or a variable of a loop from the first row or block to a length."""
     loop = kernel.range_loop(expression, place)
     if loop is not None:
-        return not isinstance(_end(loop), cst.Integer)
+        length = not isinstance(kernel.constant(_end(loop), loop[0]), cst.Integer)
+        return length and _counts_upwards(kernel, loop, place)
     return is_number(expression, 0) or _is_block_number(kernel, expression, place)
 
 
@@ -126,7 +127,7 @@ def _is_block_number(kernel: KernelView, expression: cst.BaseExpression, place: 
 def _counts_tiles(kernel: KernelView, number: cst.BaseExpression, size: str, place: cst.CSTNode) -> bool:
     """Whether it is the variable of a `range` that ends at `cdiv(length, size)` or at a `num_tiles` of that size."""
     loop = kernel.range_loop(number, place)
-    if loop is None:
+    if loop is None or not _counts_upwards(kernel, loop, place):
         return False
     end, _ = kernel.resolve(_end(loop), loop[0])
     if not isinstance(end, cst.Call):
@@ -137,6 +138,21 @@ def _counts_tiles(kernel: KernelView, number: cst.BaseExpression, size: str, pla
         return False
     shape = argument(end, 2, "shape")
     return isinstance(shape, cst.Tuple) and size in [code(element.value) for element in shape.elements]
+
+
+def _counts_upwards(kernel: KernelView, loop: tuple[cst.BaseExpression, ...], place: cst.CSTNode) -> bool:
+    """Whether a `range` starts at 0 or at a block number and steps by a positive number or the number of blocks.
+
+    A range that starts before its array, as that of a stencil does, reads tiles that are wholly outside.
+    """
+    if len(loop) == 1:
+        return True
+    starts = is_number(loop[0], 0) or _is_block_number(kernel, loop[0], place)
+    if len(loop) == 2 or not starts:
+        return starts
+    step, _ = kernel.resolve(loop[2], place)
+    positive = isinstance(step, cst.Integer) and step.evaluated_value > 0
+    return positive or (isinstance(step, cst.Call) and kernel.is_call(step, "num_blocks"))
 
 
 def _end(arguments: tuple[cst.BaseExpression, ...]) -> cst.BaseExpression:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import libcst as cst
+
 from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped
 from kdiag.executors.edits.conversion import Conversion, Refusal, convert
 from kdiag.executors.edits.gather_to_load import gather_to_load, scatter_to_store
 from kdiag.executors.edits.kernel_view import KernelView, view_kernel
 from kdiag.executors.edits.load_to_gather import load_to_gather, store_to_scatter
+from kdiag.executors.edits.syntax import nodes
 from kdiag.executors.edits.tile_load_store_examples import EXAMPLES
 from kdiag.records import Promise, Variant
 
@@ -38,11 +41,20 @@ class TileLoadStore(Edit):
         view = view_kernel(source, kernel)
         if isinstance(view, Skipped):
             return view
+        if _defines_functions(view):
+            return Skipped(
+                "the kernel defines a function or lambda inside, whose parameters may hide its names"
+            )
         if variant.name == INVERSE:
             return _to_gathers(view)
         if variant.name not in FORWARD:
             return Skipped(f"{variant.name} is no variant of this edit")
         return _to_tiles(view, variant.name)
+
+
+def _defines_functions(view: KernelView) -> bool:
+    body = view.source.function.body
+    return any(True for kind in (cst.FunctionDef, cst.Lambda) for _ in nodes(body, kind))
 
 
 def _to_tiles(view: KernelView, variant: str) -> Outcome:

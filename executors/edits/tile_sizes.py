@@ -23,6 +23,7 @@ from kdiag.executors.edits.tile_sizes_examples import EXAMPLES
 from kdiag.records import Promise, Safety, Scalar, Variant
 
 NO_SPILLS = Promise("compile.stack_bytes", "is-zero", "no registers are spilled")
+ATOMICS = tuple(f"atomic_{name}" for name in ("add", "max", "min", "and", "or", "xor", "xchg", "cas"))
 REDUCTIONS = ("sum", "max", "min", "prod", "cumsum", "cumprod", "argmax", "argmin", "reduce", "scan")
 MOST_VARIANTS = 14
 LARGEST_PRODUCT_TILE = 128 * 256
@@ -111,7 +112,8 @@ class _Tiles:
         """A tile along K, and a tile that is reduced, decide the order of a sum."""
         depth = self.of(self.roles.k)
         deeper = depth is not None and settings.get(depth.setting, depth.value) != depth.value
-        return "changes-rounding" if deeper or _reduces(self.read) else "safe"
+        certain = not (deeper or _reduces(self.read) or self.read.calls(*ATOMICS) or _calls_others(self.read))
+        return "safe" if certain else "changes-rounding"
 
 
 def _read(source: str, kernel: str) -> _Tiles | Skipped:
@@ -126,8 +128,24 @@ def _read(source: str, kernel: str) -> _Tiles | Skipped:
     reason = "; ".join(dict.fromkeys(c.reason for c in found.values() if isinstance(c, Skipped)))
     if not constants:
         return Skipped(reason)
+    if _reduces_once(read):
+        return Skipped("a tile is reduced and never combined with another, so its size is part of the result")
     part = roles(read, list(found)) if multiplies_matrices(read) else Roles()
     return _Tiles(read, constants, part, reason)
+
+
+def _calls_others(read: KernelSource) -> bool:
+    """Whether the kernel calls a function that is not cuda.tile's: it may reduce, or load the operands."""
+    plain = [call.func for call in nodes(read.function, cst.Call) if isinstance(call.func, cst.Name)]
+    return any(
+        read.names.resolve(name) is None and name.value not in ("range", "float", "int") for name in plain
+    )
+
+
+def _reduces_once(read: KernelSource) -> bool:
+    """Whether a reduction stands outside every loop, so that nothing combines it across tiles."""
+    looped = [node for loop in nodes(read.function, cst.For) for node in nodes(loop, cst.Call)]
+    return any(call not in looped for call in read.calls(*REDUCTIONS))
 
 
 def _reduces(read: KernelSource) -> bool:

@@ -42,7 +42,9 @@ NO_GPU = (
 )
 @click.option("--budget", type=click.FloatRange(min=0), help="Seconds after which no new iteration begins.")
 @click.option(
-    "--report", type=click.Path(path_type=Path, exists=True), help="A report in place of a profile taken now."
+    "--report",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A report in place of a profile taken now.",
 )
 @click.option("--run-dir", type=click.Path(path_type=Path), help="Where journal, worktree and patches go.")
 @click.option("--resume", type=click.Path(path_type=Path), help="The directory of a run to go on with.")

@@ -50,6 +50,7 @@ def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena) -> Iterati
     """
     assert proposal.source is not None
     started = time.monotonic()
+    head = repo.head(arena.worktree)
     repo.write(arena.worktree, proposal.source)
     compilation = of_kernel(arena.compiler.compile_one(proposal.source), arena.kernel)
     records = _without_gpu(proposal, compilation, parent, arena)
@@ -57,7 +58,7 @@ def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena) -> Iterati
     trial: Trial | Died | None = None
     if refused is None and arena.bench is not None:
         trial = arena.bench.trial(arena.compiler.path(parent.source), arena.compiler.path(proposal.source))
-        records += [replace(_scope(arena), gate="scope after the run"), *_measured(trial)]
+        records += [_scope_after(arena, head), *_measured(trial)]
     verdict = _verdict(records, trial, parent, arena)
     if (
         verdict.name == "keep"
@@ -88,6 +89,14 @@ def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena) -> Iterati
 
 def _scope(arena: Arena) -> GateRecord:
     return gates.scope(repo.changed_files(arena.worktree), arena.protected, repo.hash_files(arena.protected))
+
+
+def _scope_after(arena: Arena, head: str) -> GateRecord:
+    """The scope gate once more, after foreign code has run in the worktree; that code must not commit either."""
+    record = replace(_scope(arena), gate="scope after the run")
+    if repo.head(arena.worktree) != head:
+        return replace(record, outcome="failed", reason="a command made a commit in the worktree")
+    return record
 
 
 def _without_gpu(

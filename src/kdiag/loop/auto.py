@@ -210,6 +210,7 @@ class Run:
         assert suggestion.proposal.source is not None
         worktree = self.arena.worktree
         if row.verdict == "keep":
+            repo.write(worktree, suggestion.proposal.source)  # a bench may have left another source there
             row = replace(row, commit=repo.commit(worktree, commit_message(row, suggestion.cause)))
         elif row.verdict == "ready":
             self._save_patch(row)
