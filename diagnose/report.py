@@ -75,7 +75,9 @@ def read_launches(path: str | Path, kernel: str | None = None) -> tuple[ReportLa
 def _actions(path: Path) -> list[Any]:
     """Return ncu_report's object for each launch, over all ranges of the report."""
     if path.exists() and not path.is_file():
-        raise ReportError(f"{path} is not a file: give the .ncu-rep file that `ncu -o` wrote.")
+        raise ReportError(
+            f"{path} cannot be read, it is not a file: give the .ncu-rep file that `ncu -o` wrote."
+        )
     try:
         with path.open("rb") as stream:
             magic = stream.read(len(MAGIC))
