@@ -1,0 +1,64 @@
+"""`kdiag auto` on a project that brings its own commands: what is kept is what was judged."""
+
+from pathlib import Path
+
+import pytest
+
+from auto_runs import Project, auto, project
+
+BENCH = """import json
+source = open("softmax.py").read()
+ms = 0.7 if "exp2" in source else 1.0
+print(json.dumps({"latency_ms": ms, "configuration": "a"}))
+print(json.dumps({"latency_ms": 2 * ms, "configuration": "b"}))
+"""
+TEST = """import subprocess, sys
+source = open("softmax.py").read()
+if "exp2" in source and WRONG:
+    sys.exit("the result is wrong")
+if "exp2" in source and SNEAKY:
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qam", "sneaky"], check=True)
+"""
+
+
+def commands(folder: Path, *, wrong: bool = False, sneaky: bool = False) -> Project:
+    """The softmax with commands that pretend to test and time it: candidates with exp2 take 0.7 of the time."""
+    made = project(folder, "softmax")
+    (made.root / "bench.py").write_text(BENCH)
+    (made.root / "check.py").write_text(TEST.replace("WRONG", str(wrong)).replace("SNEAKY", str(sneaky)))
+    lines = [
+        'kernel = "softmax.py"',
+        "[test]",
+        'command = "python check.py"',
+        "[bench]",
+        'command = "python bench.py"',
+    ]
+    (made.root / "kdiag.toml").write_text("\n".join(lines) + "\n")
+    made.git("add", "-A")
+    made.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qm", "commands")
+    return made
+
+
+def test_the_commit_holds_the_candidate_that_was_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = commands(tmp_path)
+    code, summary = auto(made, capsys, "--budget", "9999")
+    assert code == 0, summary
+    (kept,) = [row for row in summary["iterations"] if row["verdict"] == "keep" and row["n"] > 0]
+    assert (kept["optimization"], kept["variant"], round(kept["speedup"], 2)) == ("H", "all", 1.43)
+    assert "exp2" in made.git("show", f"{summary['branch']}:softmax.py")
+    assert {row["verdict"] for row in summary["iterations"][2:]} <= {"inconclusive", "no-op"}
+
+
+@pytest.mark.parametrize(("fault", "why"), [("wrong", "the result is wrong"), ("sneaky", "made a commit")])
+def test_what_fails_its_tests_or_commits_by_itself_is_not_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str, why: str
+) -> None:
+    made = commands(tmp_path, wrong=fault == "wrong", sneaky=fault == "sneaky")
+    code, summary = auto(made, capsys, "--budget", "9999")
+    assert code == 0, summary
+    first = summary["iterations"][1]
+    assert (first["optimization"], first["verdict"]) == ("H", "revert")
+    assert why in first["reason"]
+    assert summary["speedup"] == 1.0
