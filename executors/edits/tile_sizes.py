@@ -26,7 +26,6 @@ NO_SPILLS = Promise("compile.stack_bytes", "is-zero", "no registers are spilled"
 ATOMICS = tuple(f"atomic_{name}" for name in ("add", "max", "min", "and", "or", "xor", "xchg", "cas"))
 REDUCTIONS = ("sum", "max", "min", "prod", "cumsum", "cumprod", "argmax", "argmin", "reduce", "scan")
 MOST_VARIANTS = 14
-LARGEST_PRODUCT_TILE = 128 * 256
 SMALLEST_TILE, LARGEST_TILE = 64, 8192  # elements
 
 

@@ -50,23 +50,19 @@ def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena) -> Iterati
     """
     assert proposal.source is not None
     started = time.monotonic()
-    head = repo.head(arena.worktree)
     repo.write(arena.worktree, proposal.source)
     compilation = of_kernel(arena.compiler.compile_one(proposal.source), arena.kernel)
-    records = _without_gpu(proposal, compilation, parent, arena)
+    cheap = records = _without_gpu(proposal, compilation, parent, arena)
     refused = next((record for record in records if record.outcome == "failed"), None)
     trial: Trial | Died | None = None
     if refused is None and arena.bench is not None:
-        trial = arena.bench.trial(arena.compiler.path(parent.source), arena.compiler.path(proposal.source))
-        records += [_scope_after(arena, head), *_measured(trial)]
+        trial, measured_gates = _measure(arena.bench, proposal.source, parent, arena)
+        records = [*cheap, *measured_gates]
     verdict = _verdict(records, trial, parent, arena)
-    if (
-        verdict.name == "keep"
-        and isinstance(trial, Trial)
-        and needs_confirmation(trial.timings, arena.policy)
-    ):
-        assert arena.bench is not None
-        trial = arena.bench.trial(arena.compiler.path(parent.source), arena.compiler.path(proposal.source))
+    unsure = isinstance(trial, Trial) and needs_confirmation(trial.timings, arena.policy)
+    if verdict.name == "keep" and unsure and arena.bench is not None:
+        trial, measured_gates = _measure(arena.bench, proposal.source, parent, arena)
+        records = [*cheap, *measured_gates]
         verdict = _confirmed(verdict, _verdict(records, trial, parent, arena))
     measured = trial if isinstance(trial, Trial) else Trial((), ())
     return Iteration(
@@ -91,12 +87,16 @@ def _scope(arena: Arena) -> GateRecord:
     return gates.scope(repo.changed_files(arena.worktree), arena.protected, repo.hash_files(arena.protected))
 
 
-def _scope_after(arena: Arena, head: str) -> GateRecord:
-    """The scope gate once more, after foreign code has run in the worktree; that code must not commit either."""
-    record = replace(_scope(arena), gate="scope after the run")
+def _measure(
+    bench: Bench, source: str, parent: Parent, arena: Arena
+) -> tuple[Trial | Died, list[GateRecord]]:
+    """One trial, and the gates after it: foreign code has run in the worktree, and it must not commit either."""
+    head = repo.head(arena.worktree)
+    trial = bench.trial(arena.compiler.path(parent.source), arena.compiler.path(source))
+    scope = replace(_scope(arena), gate="scope after the run")
     if repo.head(arena.worktree) != head:
-        return replace(record, outcome="failed", reason="a command made a commit in the worktree")
-    return record
+        scope = replace(scope, outcome="failed", reason="a command made a commit in the worktree")
+    return trial, [scope, *_measured(trial)]
 
 
 def _without_gpu(
