@@ -51,6 +51,22 @@ def test_the_commit_holds_the_candidate_that_was_measured(
     assert {row["verdict"] for row in summary["iterations"][2:]} <= {"inconclusive", "no-op"}
 
 
+def test_a_small_gain_is_measured_twice_and_lowers_its_branch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = commands(tmp_path)
+    bench = made.root / "bench.py"
+    bench.write_text(bench.read_text().replace("ms = 0.7", "ms = 0.97"))
+    made.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qam", "a smaller gain")
+    code, summary = auto(made, capsys, "--budget", "9999")
+    assert code == 0, summary
+    first = summary["iterations"][1]
+    assert (first["optimization"], first["verdict"]) == ("H", "keep")
+    assert first["reason"].endswith("(confirmed)")
+    trees = [event["state"]["lowered"] for event in made.journal if event["event"] == "tree"]
+    assert (trees[0], trees[-1]) == ([], ["H"])
+
+
 @pytest.mark.parametrize(("fault", "why"), [("wrong", "the result is wrong"), ("sneaky", "made a commit")])
 def test_what_fails_its_tests_or_commits_by_itself_is_not_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str, why: str

@@ -10,12 +10,12 @@ from pathlib import Path
 from kdiag.errors import AsksUser, KdiagError
 from kdiag.executors import gates, repo
 from kdiag.executors.bench import Baseline, Counters, Trial
-from kdiag.executors.decide import Progress, asks_user, speedup_so_far, stop_reason
+from kdiag.executors.decide import Progress, asks_user, gain_pct, speedup_so_far, stop_reason
 from kdiag.isolate import Died
 from kdiag.journal import CandidateReady, IterationDone, Journal, Stop, Tree
 from kdiag.loop import headroom
 from kdiag.loop.attempt import Arena, Parent, attempt
-from kdiag.loop.candidates import PlanRequest, Rounding, plan
+from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan
 from kdiag.loop.findings import Findings, gather
 from kdiag.planner.tree import PriorityTree, State, from_suggestions
 from kdiag.records import CompileFailure, ConfigurationTiming, Evidence, Iteration, Suggestion
@@ -158,21 +158,12 @@ class Run:
         request = PlanRequest(
             parent.source, self.arena.kernel, self.findings, self.options.rounding, self._headroom(), tried
         )
-        suggestions = tuple(map(self._permitted, plan(request, self.arena.compiler)))
+        suggestions = permitted(plan(request, self.arena.compiler), self.options.rounding)
         bottleneck = self.findings.diagnosis.bottleneck
         tree = self.tree or from_suggestions((), bottleneck)
         self.tree = replace(tree.merge(suggestions), bottleneck=bottleneck)
         self.journal.append(Tree(self.tree.as_dict()))
         return replace(parent, earlier=frozenset(self.earlier))
-
-    def _permitted(self, suggestion: Suggestion) -> Suggestion:
-        """The suggestion, closed if it changes rounding and nobody has allowed that."""
-        if self.options.rounding != "ask" or suggestion.safety != "changes-rounding":
-            return suggestion
-        why_not = (
-            "it changes rounding: it waits for --allow-rounding or for a workload that declares a tolerance"
-        )
-        return replace(suggestion, applicable=False, why_not=suggestion.why_not or why_not)
 
     def _next(self) -> Suggestion | None:
         """The next suggestion, unless at best it is expected to gain less than is worth an iteration."""
@@ -220,6 +211,8 @@ class Run:
         self.earlier.add(gates.machine_code(self.arena.compiler.compile_one(suggestion.proposal.source)))
         if row.verdict != "keep":
             return self._rank(parent)
+        if gain_pct(row.timings) < self.arena.policy.keep_pct:
+            self.tree = self.tree.lower_priority(row.optimization)
         self.now_ms = headroom.after(row.timings, self.now_ms)
         if self._policy_stop(1) is not None:
             return replace(parent, source=suggestion.proposal.source)

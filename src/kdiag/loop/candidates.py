@@ -75,3 +75,14 @@ def _undecided(
         wanted += {s.optimization: s for s in reversed(open_ones)}.values()
     sources = [s.proposal.source for s in wanted if s.proposal is not None and s.proposal.source is not None]
     return [source for source in dict.fromkeys(sources) if source_hash(source) not in compiled]
+
+
+def permitted(suggestions: tuple[Suggestion, ...], rounding: Rounding) -> tuple[Suggestion, ...]:
+    """The suggestions, those closed that change rounding where nobody has allowed that."""
+    if rounding != "ask":
+        return suggestions
+    why_not = "it changes rounding: it waits for --allow-rounding or for a workload that declares a tolerance"
+    return tuple(
+        replace(s, applicable=False, why_not=s.why_not or why_not) if s.safety == "changes-rounding" else s
+        for s in suggestions
+    )
