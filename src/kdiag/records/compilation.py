@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kdiag.records.observations import Place
@@ -56,7 +57,12 @@ class Launch:
 
 @dataclass(frozen=True)
 class CompileEvidence:
-    """What ahead-of-time compilation of one launch says. `code_hash` covers the machine code alone."""
+    """What ahead-of-time compilation of one launch says. `code_hash` covers the machine code alone.
+
+    `threads` is the size of a block as compiled, `occupancy_pct` and `blocks_per_sm` follow from it with registers
+    and shared memory, `limited_by` names the resource ("registers", "shared-memory", "blocks", "warps").
+    `instructions` counts the machine instructions by group (see `diagnose.instruction_mix`), not how often they run.
+    """
 
     kernel: str
     target: str
@@ -68,6 +74,11 @@ class CompileEvidence:
     code_hash: str
     remarks: tuple[Remark, ...]
     seconds: float
+    threads: int | None = None
+    occupancy_pct: float | None = None
+    blocks_per_sm: int | None = None
+    limited_by: str | None = None
+    instructions: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

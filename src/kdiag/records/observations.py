@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Scalar = float | int | str | bool | None
-EvidenceKind = Literal["metric", "remark", "resource", "source", "timing"]
+EvidenceKind = Literal["metric", "remark", "resource", "source", "timing", "workload"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One observation: a profiler metric, compiler remark, cubin resource, source fact or timing."""
+    """One observation: a profiler metric, compiler remark, cubin resource, source fact, timing, or what the
+    workload says the kernel must do at least.
+    """
 
     kind: EvidenceKind
     name: str
