@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kdiag.diagnose.metrics import number, with_derived
+from kdiag.diagnose.metrics import inputs_missing, number, with_derived
 from kdiag.records import Cause, Diagnosis, Evidence, Observations
 from kdiag.rules.load_causes import CauseRule, Pattern, Test, load_causes
 
@@ -44,7 +44,8 @@ def classify(observations: Observations) -> Diagnosis:
     rules = load_causes()
     scores = {name: _score_cause(rule, known) for name, rule in rules.items() if rule.patterns}
     ranked = sorted(_outranked(scores, rules), key=lambda cause: (-cause.score, cause.id))
-    causes = tuple(cause for cause in ranked if cause.score >= DECISIVE)
+    decisive = tuple(cause for cause in ranked if cause.score >= DECISIVE)
+    causes = tuple(cause for cause in decisive if not rules[cause.id].fallback) or decisive
     not_evaluated = tuple(
         f"{name}: needs {', '.join(score.missing)}" for name, score in scores.items() if score.missing
     )
@@ -78,9 +79,8 @@ def _score_cause(rule: CauseRule, known: Observations) -> _Score:
 
 
 def _score_pattern(pattern: Pattern, known: Observations) -> _Score:
-    missing = tuple(
-        dict.fromkeys(test.metric for test in pattern.tests if test.required and not _has(known, test.metric))
-    )
+    lacking = [test.metric for test in pattern.tests if test.required and not _has(known, test.metric)]
+    missing = tuple(dict.fromkeys(name for metric in lacking for name in inputs_missing(metric, known)))
     if missing:
         return _Score(0.0, missing=missing)
     graded = [

@@ -15,13 +15,17 @@ from kdiag.records import Evidence, Observations
 
 @dataclass(frozen=True)
 class Derived:
-    """`formula` takes the values of `inputs`, in that order, and gives a value in `unit`."""
+    """`formula` takes the values of `inputs`, in that order, and gives a value in `unit`.
+
+    With `any_input` one known input is enough, and the formula takes those that are known.
+    """
 
     name: str
     unit: str
     inputs: tuple[str, ...]
     formula: Callable[..., float]
     meaning: str
+    any_input: bool = False
 
 
 def number(observations: Observations, name: str) -> float | None:
@@ -39,6 +43,16 @@ def _fp32_operations(ffma: float, fadd: float, fmul: float, cycles: float) -> fl
 def _tail_loss(waves: float) -> float:
     """A grid of 1.1 waves takes the time of two, so 45 % of the block slots stay empty; below one wave it is 0."""
     return 100 * (1 - waves / math.ceil(waves)) if waves > 1 else 0.0
+
+
+def _wasted_sectors(loads: float, load_bytes: float, stores: float, store_bytes: float, l1_l2: float) -> float:
+    """Against all that L1 asked of L2, so that a few scattered loads beside much TMA traffic count for little."""
+    wasted = sum(n * (1 - used / 32) for n, used in ((loads, load_bytes), (stores, store_bytes)) if n)
+    return 100 * wasted / max(loads + stores, l1_l2)
+
+
+def _bank_conflicts(loads: float, stores: float, load_passes: float, store_passes: float) -> float:
+    return 100 * (loads + stores) / max(1.0, load_passes + store_passes)
 
 
 def _multiply_add_share(ffma: float, fadd: float, fmul: float) -> float:
@@ -77,14 +91,42 @@ DERIVED = (
             "blocks an SM could hold if registers were free"),
     Derived("register_limit_ratio", "", ("limit_registers", "limit_others"), lambda registers, others: registers / others,
             "blocks an SM can hold by registers against what everything else allows"),
+    Derived("shared_limit_ratio", "", ("limit_shared_memory_at_most", "limit_registers", "limit_blocks", "limit_warps"),
+            lambda shared, *others: shared / min(others), "blocks an SM can hold by shared memory against what everything else allows"),
+    Derived("blocks_limit_ratio", "", ("limit_blocks", "limit_registers", "limit_shared_memory_at_most", "limit_warps"),
+            lambda blocks, *others: blocks / min(others), "blocks an SM can hold at all against what everything else allows"),
+    Derived("barrier_pct", "%", ("barrier", "warp_latency"), lambda part, whole: 100 * part / whole,
+            "time a warp waits for other warps of its block"),
+    Derived("bank_conflict_pct", "%", ("bank_conflicts_load", "bank_conflicts_store", "shared_load_wavefronts", "shared_store_wavefronts"),
+            _bank_conflicts, "passes through shared memory that bank conflicts add"),
+    Derived("shared_over_l1", "", ("shared_pct", "l1_data_pct"), lambda shared, data: shared / data,
+            "part of shared memory in what the data pipe of L1 served"),
+    Derived("sm_balance_pct", "%", ("sm_active_cycles", "sm_active_cycles_max"), lambda mean, most: 100 * mean / most,
+            "cycles an average SM had work, against the busiest one"),
+    Derived("wasted_sector_pct", "%", ("global_load_sectors", "load_bytes_per_sector", "global_store_sectors", "store_bytes_per_sector", "l1_l2_sectors"),
+            _wasted_sectors, "bytes of the sectors moved that no lane uses"),
+    Derived("global_over_tma", "", ("global_loads", "tma_loads"), lambda ordinary, tma: ordinary / tma,
+            "ordinary load instructions for each TMA load"),
+    Derived("tensor_ops", "FLOP", tuple(f"tensor_ops_{dtype}" for dtype in ("bf16", "fp16", "tf32", "fp8", "int8", "fp64")),
+            lambda *counts: sum(counts), "operations of the tensor cores", any_input=True),
+    Derived("excess_operations", "", ("tensor_ops", "work.flops"), lambda done, needed: done / needed,
+            "operations of the tensor cores against what the workload needs"),
     Derived("dram_bytes", "byte", ("dram_read_bytes", "dram_write_bytes"), lambda read, write: read + write,
             "bytes moved between L2 and DRAM"),
+    Derived("excess_traffic", "", ("dram_bytes", "work.bytes"), lambda moved, needed: moved / needed,
+            "DRAM traffic against what the workload needs"),
     Derived("dram_bytes_per_block", "byte", ("dram_bytes", "grid_size"), lambda moved, blocks: moved / blocks,
             "DRAM traffic of one block"),
     Derived("dram_peak", "byte/s", ("dram_peak_bytes_per_cycle", "dram_clock_hz"), lambda width, clock: width * clock,
             "DRAM bandwidth at the clock of the launch"),
     Derived("l2_peak", "byte/s", ("l2_peak_bytes_per_cycle", "l2_clock_hz"), lambda width, clock: width * clock,
             "bandwidth from L2 to the SMs at the clock of the launch"),
+Derived("l2_bytes", "byte", ("l2_to_sm_rate", "duration_us"), lambda rate, time: rate * time * 1e-6,
+            "bytes that L2 handed to the SMs"),
+    Derived("l1_bytes", "byte", ("l1_rate", "duration_us"), lambda rate, time: rate * time * 1e-6,
+            "bytes that L1 and shared memory handed to registers"),
+    Derived("l1_peak", "byte/s", ("l1_peak_bytes_per_cycle", "l1_clock_hz"), lambda width, clock: width * clock,
+            "bandwidth from L1 and shared memory to registers at the clock of the launch"),
     Derived("fp32_peak", "FLOP/s", ("fp32_peak_fma_per_cycle", "sm_clock_hz"), lambda width, clock: 2 * width * clock,
             "fp32 peak at the clock of the launch"),
     Derived("fp64_peak", "FLOP/s", ("fp64_peak_fma_per_cycle", "sm_clock_hz"), lambda width, clock: 2 * width * clock,
@@ -107,7 +149,7 @@ def with_derived(observations: Observations) -> dict[str, Evidence]:
     for derived in DERIVED:
         inputs = [number(complete, name) for name in derived.inputs]
         known = [value for value in inputs if value is not None]
-        if derived.name in complete or len(known) < len(inputs):
+        if derived.name in complete or not known or (len(known) < len(inputs) and not derived.any_input):
             continue
         try:
             value = derived.formula(*known)
@@ -115,3 +157,17 @@ def with_derived(observations: Observations) -> dict[str, Evidence]:
             continue
         complete[derived.name] = Evidence("metric", derived.name, value, derived.unit, text=derived.meaning)
     return complete
+
+
+def inputs_missing(name: str, known: Observations) -> tuple[str, ...]:
+    """Return what would have to be observed for `name`: the missing inputs of a derived metric, else itself.
+
+    Of several ways to compute it the first counts. A name whose inputs are all there (a division by zero) is itself
+    what is missing.
+    """
+    derived = next((each for each in DERIVED if each.name == name), None)
+    if derived is None:
+        return (name,)
+    missing = [each for each in derived.inputs if number(known, each) is None]
+    found = tuple(part for each in missing for part in inputs_missing(each, known))
+    return found or (name,)

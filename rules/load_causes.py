@@ -62,6 +62,7 @@ class CauseRule:
     """A cause. `outranks` names the causes that are only consequences of this one.
 
     `when_idle` is the class of the launch when neither the SMs nor the memory system reach 60 % of their peak.
+    A `fallback` is named only where no other cause is decisive.
     """
 
     id: str
@@ -73,6 +74,7 @@ class CauseRule:
     outranks: tuple[str, ...]
     patterns: tuple[Pattern, ...]
     examples: tuple[Example, ...]
+    fallback: bool = False
 
 
 def _pattern(entry: dict[str, Any]) -> Pattern:
@@ -92,6 +94,7 @@ def _cause(name: str, entry: dict[str, Any]) -> CauseRule:
         outranks=tuple(entry.get("outranks", ())),
         patterns=tuple(_pattern(each) for each in entry.get("pattern", ())),
         examples=tuple(Example(**each) for each in entry.get("example", ())),
+        fallback=entry.get("fallback", False),
     )
 
 
