@@ -130,7 +130,7 @@ def one_block_fast(x, y, T: Const):
     _normalize(x, y, T)
 
 
-# Blocks of equal work, 6 % more than the card holds at once.
+# Blocks of equal work, 3 % more than the card holds at once.
 def _long(x, y, T, N):
     values = ct.load(x, index=(ct.bid(0),), shape=(T,))
     result = values
