@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kdiag import isolate
+from kdiag.diagnose.compile_cache import cache_folder
 from kdiag.isolate import Died
 from kdiag.records import Compilation, CompileFailure
 from kdiag.workload import Workload
@@ -22,7 +23,8 @@ def compile_workload(
     """One Compilation for each variant of the workload's kernel file, in parallel on all cores.
 
     `target` is an architecture such as "sm_90". `timeout_s` bounds each variant; a compiler that dies or hangs
-    becomes a CompileFailure and harms nothing else.
+    becomes a CompileFailure and harms nothing else. A kernel that this machine compiled before is not compiled
+    again (see `diagnose.compile_cache`); its launches are captured all the same.
     """
     if missing := [package for module, package in NEEDED.items() if not _installed(module)]:
         verb = "is" if len(missing) == 1 else "are"
@@ -36,7 +38,8 @@ def compile_workload(
 def _one(workload: Workload, source: Path, target: str, timeout_s: float) -> Compilation:
     from kdiag.diagnose.compile_job import CompileRequest, compile_source
 
-    answer = isolate.run(compile_source, CompileRequest(workload, source, target), timeout_s=timeout_s)
+    request = CompileRequest(workload, source, target, cache_folder())
+    answer = isolate.run(compile_source, request, timeout_s=timeout_s)
     return CompileFailure(answer.kind, answer.message) if isinstance(answer, Died) else answer
 
 

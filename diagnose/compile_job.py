@@ -1,7 +1,7 @@
 """Compiles one variant of a kernel file: what runs in the child process of `diagnose.compile`.
 
 The front end runs in the child; tileiras is a process of its own below it. Both die with the child's group at the
-time limit.
+time limit. Launches are captured every time; only what tileiras made of the same bytecode is remembered.
 """
 
 from __future__ import annotations
@@ -15,22 +15,29 @@ from typing import Any
 import cuda.tile as ct
 from cuda.tile.compilation import export_kernel
 
+from kdiag.diagnose import compile_cache
 from kdiag.diagnose.capture import Captured, capture
-from kdiag.diagnose.cubin import CubinError, read_cubin
+from kdiag.diagnose.cubin import CubinError, KernelResources, architecture, read_cubin
+from kdiag.diagnose.instruction_mix import instruction_mix
+from kdiag.diagnose.occupancy import BlockNeeds, occupancy
 from kdiag.diagnose.remarks import parse
-from kdiag.diagnose.tileiras import CompilerCrash, CompilerRefusal, assemble, find_tileiras
+from kdiag.diagnose.tileiras import Compiled, CompilerCrash, CompilerRefusal, assemble, find_tileiras
 from kdiag.errors import ToolMissing
-from kdiag.records import Compilation, CompileEvidence, CompileFailure, Remark
+from kdiag.records import Compilation, CompileEvidence, CompileFailure, Launch, Remark
 from kdiag.workload import Workload
 
 
 @dataclass(frozen=True)
 class CompileRequest:
-    """One source of the workload's kernel, to be compiled for `target`."""
+    """One source of the workload's kernel, to be compiled for `target`; `cache` keeps what the compiler says.
+
+    The folder is chosen in the parent, since a child has the environment that the fork server started with.
+    """
 
     workload: Workload
     source: Path
     target: str
+    cache: Path | None = None
 
 
 def compile_source(request: CompileRequest) -> Compilation:
@@ -53,13 +60,17 @@ def compile_source(request: CompileRequest) -> Compilation:
 
 
 def _compile(captured: Captured, compiler: Path, request: CompileRequest) -> CompileEvidence | CompileFailure:
-    kernel, started, bytecode = captured.launch.kernel, time.monotonic(), io.BytesIO()
+    kernel = captured.launch.kernel
     try:
-        _export(captured, request.target, bytecode)
-        compiled = assemble(
-            compiler, bytecode.getvalue(), request.target, _opt_level(captured, request.target)
-        )
-        resources = read_cubin(compiled.cubin)[str(captured.signature.symbol)]
+        bytecode = _export(captured, request.target)
+        level = _opt_level(captured, request.target)
+        key = compile_cache.cache_key(_unplaced(bytecode, request.source), request.target, level, compiler)
+        evidence = compile_cache.load(request.cache, key)
+        if evidence is None:
+            started = time.monotonic()
+            compiled = assemble(compiler, bytecode, request.target, level)
+            evidence = _evidence(captured, compiled, request, time.monotonic() - started)
+            compile_cache.store(request.cache, key, replace(evidence, launch=Launch(kernel, (), ())))
     except ct.TileError as error:
         return CompileFailure("error", _front_end_message(error), kernel)
     except (CompilerRefusal, CubinError) as error:
@@ -68,8 +79,18 @@ def _compile(captured: Captured, compiler: Path, request: CompileRequest) -> Com
         return CompileFailure("crash", str(error), kernel)
     except ToolMissing as error:
         return CompileFailure("unavailable", str(error), kernel)
+    return replace(evidence, launch=captured.launch)
+
+
+def _evidence(
+    captured: Captured, compiled: Compiled, request: CompileRequest, seconds: float
+) -> CompileEvidence:
+    """What one run of the compiler says. Raises CubinError."""
+    symbol = str(captured.signature.symbol)
+    resources = read_cubin(compiled.cubin)[symbol]
+    fit = occupancy(architecture(compiled.cubin), _needs(resources)) if resources.threads else None
     return CompileEvidence(
-        kernel=kernel,
+        kernel=captured.launch.kernel,
         target=request.target,
         launch=captured.launch,
         registers=resources.registers,
@@ -78,14 +99,36 @@ def _compile(captured: Captured, compiler: Path, request: CompileRequest) -> Com
         code_bytes=resources.code_bytes,
         code_hash=resources.code_hash,
         remarks=tuple(_named(remark, request.source) for remark in parse(compiled.remarks)),
-        seconds=time.monotonic() - started,
+        seconds=seconds,
+        threads=resources.threads,
+        occupancy_pct=fit.occupancy_pct if fit else None,
+        blocks_per_sm=fit.blocks_per_sm if fit else None,
+        limited_by=fit.limited_by if fit else None,
+        instructions=instruction_mix(compiled.cubin, symbol),
     )
 
 
-def _export(captured: Captured, target: str, bytecode: io.BytesIO) -> None:
+def _needs(resources: KernelResources) -> BlockNeeds:
+    return BlockNeeds(
+        resources.threads or 0, resources.registers or 0, resources.shared_bytes, resources.barriers
+    )
+
+
+def _export(captured: Captured, target: str) -> bytes:
+    bytecode = io.BytesIO()
     export_kernel(
         captured.kernel, [captured.signature], bytecode, gpu_code=target, output_format="tileir_bytecode"
     )
+    return bytecode.getvalue()
+
+
+def _unplaced(bytecode: bytes, source: Path) -> bytes:
+    """The bytecode without the folder of the source, which is in it for debuggers: candidates live in new folders.
+
+    A very short folder could be part of a constant, and stays.
+    """
+    folder = str(source.resolve().parent).encode()
+    return bytecode.replace(folder, b"\0" * len(folder)) if len(folder) >= 8 else bytecode
 
 
 def _options(kernel: Any) -> Any:

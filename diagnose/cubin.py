@@ -1,26 +1,37 @@
-"""Reads what a cubin says of its kernels: machine code, registers, stack frame, shared memory.
+"""Reads what a cubin says of its kernels: machine code, threads, registers, stack frame, shared memory, barriers.
 
-A cubin is an ELF64 file. Machine code is in `.text.<kernel>`; the resources are attributes of `.nv.info` (one byte
-format, one byte attribute, two bytes size, then the value), named as `cuobjdump -elf` prints them. The figures are
-those of `cuobjdump -res-usage` (compared for sm_80, sm_90, sm_100 and sm_120).
+A cubin is an ELF64 file. Machine code is in `.text.<kernel>`; the resources are attributes of `.nv.info` and
+`.nv.info.<kernel>` (one byte format, one byte attribute, two bytes of value or of its size), named as
+`cuobjdump -elf` prints them. The figures are those of `cuobjdump -res-usage` (compared for sm_80, sm_90, sm_100 and
+sm_120), but for shared memory: from sm_90 on the compiler counts the 1,024 bytes of a block that the driver keeps
+for itself, and Nsight Compute does not. It is all static in what cuTile compiles (its launcher computes a dynamic size
+for CUDA-lang kernels only), and the block is the one the compiler asks for (EIATTR_REQNTID; launches pass 1).
 Only the machine code is hashed, so that a line number in the debug sections does not look like a change.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kdiag.errors import KdiagError
 
+EIATTR_REQNTID = 0x10
 EIATTR_FRAME_SIZE = 0x11
 EIATTR_REGCOUNT = 0x2F
-SIZED_VALUE = 0x04  # the attribute's format: two bytes of size, then that many bytes
+EIATTR_NUM_BARRIERS = 0x4C
+BYTE_VALUE = 0x02  # the attribute's format: the value is one byte, then one of padding
+SIZED_VALUE = 0x04  # two bytes of size, then that many bytes
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
+# In a section of its own name where the compiler counts it; `.nv.reservedSmem.cap` has its size from sm_100 on.
+RESERVED, RESERVED_BYTES = ".nv.shared.reserved.", 1024
+
+_HEADER_BYTES = 64
 SHT_SYMTAB = 2
 
 
@@ -30,13 +41,26 @@ class CubinError(KdiagError):
 
 @dataclass(frozen=True)
 class KernelResources:
-    """Per kernel: registers a thread, bytes of stack frame a thread, static shared memory a block, machine code."""
+    """Per kernel: registers and bytes of stack frame a thread; threads, bytes of static shared memory and barriers a
+    block; machine code.
+    """
 
     registers: int | None
     stack_bytes: int | None
     shared_bytes: int
-    code_bytes: int
-    code_hash: str
+    threads: int | None
+    barriers: int
+    code: bytes
+
+    @property
+    def code_bytes(self) -> int:
+        """The size of the machine code."""
+        return len(self.code)
+
+    @property
+    def code_hash(self) -> str:
+        """SHA-256 of the machine code alone."""
+        return hashlib.sha256(self.code).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -52,11 +76,14 @@ def read_cubin(data: bytes) -> Mapping[str, KernelResources]:
     """The kernels of a cubin by symbol. Raises CubinError for anything that is not one."""
     try:
         sections = _sections(data)
-        info = _attributes(sections)
+        info = _of_functions(sections) | _of_kernels(sections)
     except (struct.error, IndexError, OverflowError, ValueError) as error:
         raise CubinError(f"not a readable cubin: {error}") from None
+    reserved = RESERVED_BYTES if any(s.name.startswith(RESERVED) for s in sections) else 0
     shared = {
-        s.name.removeprefix(".nv.shared."): s.size for s in sections if s.name.startswith(".nv.shared.")
+        s.name.removeprefix(".nv.shared."): max(0, s.size - reserved)
+        for s in sections
+        if s.name.startswith(".nv.shared.")
     }
     kernels = {}
     for section in sections:
@@ -67,12 +94,22 @@ def read_cubin(data: bytes) -> Mapping[str, KernelResources]:
             registers=info.get((name, EIATTR_REGCOUNT)),
             stack_bytes=info.get((name, EIATTR_FRAME_SIZE)),
             shared_bytes=shared.get(name, 0),
-            code_bytes=len(section.data),
-            code_hash=hashlib.sha256(section.data).hexdigest(),
+            threads=info.get((name, EIATTR_REQNTID)),
+            barriers=info.get((name, EIATTR_NUM_BARRIERS), 0),
+            code=section.data,
         )
     if not kernels:
         raise CubinError("not a readable cubin: it has no machine code")
     return kernels
+
+
+def architecture(data: bytes) -> str:
+    """The architecture a cubin is for, as "sm_90". Raises CubinError for what is not one."""
+    if len(data) < _HEADER_BYTES or data[:5] != b"\x7fELF\x02":
+        raise CubinError("not a readable cubin: it is not an ELF64 file")
+    flags: int = struct.unpack_from("<I", data, 0x30)[0]
+    # From ABI 8 on (CUDA 13) the second byte of the flags holds it, before that the first.
+    return f"sm_{(flags >> 8 if data[8] >= 8 else flags) & 0xFF}"
 
 
 def _sections(data: bytes) -> list[_Section]:
@@ -103,7 +140,7 @@ def _string(strings: bytes, offset: int) -> str:
     return strings[offset : strings.index(b"\0", offset)].decode()
 
 
-def _attributes(sections: list[_Section]) -> dict[tuple[str, int], int]:
+def _of_functions(sections: list[_Section]) -> dict[tuple[str, int], int]:
     """(kernel, attribute) -> value, for the attributes of `.nv.info` that name a function by its symbol index."""
     table = next((section for section in sections if section.kind == SHT_SYMTAB), None)
     if table is None:
@@ -113,18 +150,36 @@ def _attributes(sections: list[_Section]) -> dict[tuple[str, int], int]:
     found = {}
     for section in sections:
         if section.name == ".nv.info":
-            for attribute, value in _sized_values(section.data):
+            for _, attribute, value in _attributes(section.data):
                 if attribute in (EIATTR_REGCOUNT, EIATTR_FRAME_SIZE) and len(value) == 8:
                     index, figure = struct.unpack("<II", value)
                     found[(names[index], attribute)] = figure
     return found
 
 
-def _sized_values(data: bytes) -> Iterator[tuple[int, bytes]]:
+def _of_kernels(sections: list[_Section]) -> dict[tuple[str, int], int]:
+    """(kernel, attribute) -> value, for the attributes of each `.nv.info.<kernel>`."""
+    found = {}
+    for section in sections:
+        if not section.name.startswith(".nv.info."):
+            continue
+        name = section.name.removeprefix(".nv.info.")
+        for form, attribute, value in _attributes(section.data):
+            if attribute == EIATTR_REQNTID and len(value) == 12:
+                found[(name, attribute)] = math.prod(struct.unpack("<III", value))
+            elif attribute == EIATTR_NUM_BARRIERS and form == BYTE_VALUE:
+                found[(name, attribute)] = value[0]
+    return found
+
+
+def _attributes(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """The format, the number and the value of each attribute; two bytes of value unless it has a size."""
     position = 0
     while position + 4 <= len(data):
         form, attribute, size = struct.unpack_from("<BBH", data, position)
         position += 4
         if form == SIZED_VALUE:
-            yield attribute, data[position : position + size]
+            yield form, attribute, data[position : position + size]
             position += size
+        else:
+            yield form, attribute, data[position - 2 : position]

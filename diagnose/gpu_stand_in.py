@@ -6,32 +6,16 @@ has a shape and strides but no memory, or the CPU), and tensors say that they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from kdiag.errors import UsageError
+from kdiag.diagnose.capture_card import Waiting, capability_of, properties_of
 
-# Streaming multiprocessors, by which wrappers size grids: A100, RTX 3090, Jetson AGX Orin, RTX 4090, H200, B200,
-# B300, Jetson AGX Thor, RTX 5090, GB10 (NVIDIA's product pages; torch reports the same 132 on an H200). The grid does
-# not change the machine code, so a smaller card of the same architecture has the same compiler evidence.
-SM_COUNTS = {
-    "sm_80": 108,
-    "sm_86": 82,
-    "sm_87": 16,
-    "sm_89": 128,
-    "sm_90": 132,
-    "sm_100": 148,
-    "sm_103": 148,
-    "sm_110": 20,
-    "sm_120": 170,
-    "sm_121": 48,
-}
 _CUDA = torch.device("cuda", 0)
 
 
@@ -49,7 +33,9 @@ class CudaOn(TorchFunctionMode):  # type: ignore[misc] # torch is not type-check
             return _ANSWERS[func]
         if func is torch.Tensor.cuda:
             return args[0].to(self._device)
-        placed = {name: self._placed(value) for name, value in (kwargs or {}).items()}
+        if func in (torch.Tensor.pin_memory, torch.Tensor.record_stream):
+            return args[0]
+        placed = {name: self._placed(value) for name, value in (kwargs or {}).items() if name != "pin_memory"}
         return func(*map(self._placed, args), **placed)
 
     def _placed(self, value: Any) -> Any:
@@ -59,6 +45,8 @@ class CudaOn(TorchFunctionMode):  # type: ignore[misc] # torch is not type-check
 
 _ANSWERS = {
     torch.Tensor.is_cuda.__get__: True,
+    torch.Tensor.is_cpu.__get__: False,
+    torch.Tensor.is_meta.__get__: False,
     torch.Tensor.device.__get__: _CUDA,
     torch.Tensor.get_device: 0,
 }
@@ -78,33 +66,51 @@ def gpu_stand_in(target: str) -> Iterator[None]:
 
     Raises UsageError for an architecture of which no card is known.
     """
-    if target not in SM_COUNTS:
-        raise UsageError(
-            f"There is no card known for the target {target}; choose one of {', '.join(SM_COUNTS)}."
-        )
-    capability = divmod(int(target.removeprefix("sm_")), 10)
-    properties = SimpleNamespace(
-        name=target,
-        major=capability[0],
-        minor=capability[1],
-        multi_processor_count=SM_COUNTS[target],
-        warp_size=32,
-    )
+    card, memory = properties_of(target), properties_of(target).total_memory
     answers = {
         "is_available": True,
+        "is_initialized": True,
+        "is_bf16_supported": True,
+        "is_tf32_supported": True,
+        "is_current_stream_capturing": False,
         "device_count": 1,
         "current_device": 0,
-        "set_device": None,
         "device": nullcontext(),
-        "get_device_capability": capability,
-        "get_device_name": target,
-        "get_device_properties": properties,
-        "current_stream": SimpleNamespace(cuda_stream=0),
-        "synchronize": None,
-        "empty_cache": None,
+        "device_of": nullcontext(),
+        "get_device_capability": capability_of(target),
+        "get_device_name": card.name,
+        "get_device_properties": card,
+        "get_arch_list": [target],
+        "mem_get_info": (memory, memory),
+        **dict.fromkeys(
+            ("memory_allocated", "memory_reserved", "max_memory_allocated", "max_memory_reserved"), 0
+        ),
+        **dict.fromkeys(_SILENT),
     }
+    replaced: dict[str, Any] = {name: _answering(answer) for name, answer in answers.items()}
+    replaced |= dict.fromkeys(_WAITING, Waiting)
     with ExitStack() as stack:
-        for name, answer in answers.items():
-            stack.enter_context(patch.object(torch.cuda, name, lambda *_, _answer=answer, **__: _answer))
+        for name, replacement in replaced.items():
+            stack.enter_context(patch.object(torch.cuda, name, replacement))
         stack.enter_context(patch.object(torch, "Generator", _Generator))
+        # What a wrapper compiles with torch.compile runs as it is written.
+        stack.enter_context(torch.compiler.set_stance("force_eager"))
         yield
+
+
+# Calls that change or wait for something on a card, and what torch has objects for.
+_SILENT = ("init", "_lazy_init", "set_device", "synchronize", "empty_cache", "ipc_collect", "set_stream", "reset_peak_memory_stats", "manual_seed", "manual_seed_all")
+_WAITING = (
+    "Stream",
+    "ExternalStream",
+    "Event",
+    "CUDAGraph",
+    "stream",
+    "graph",
+    "current_stream",
+    "default_stream",
+)
+
+
+def _answering(answer: object) -> Callable[..., object]:
+    return lambda *_arguments, **_options: answer

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kdiag.diagnose.report_plausible import plausible
 from kdiag.records import Evidence, Observations
 
 
@@ -47,7 +48,8 @@ def _tail_loss(waves: float) -> float:
 
 def _wasted_sectors(loads: float, load_bytes: float, stores: float, store_bytes: float, l1_l2: float) -> float:
     """Against all that L1 asked of L2, so that a few scattered loads beside much TMA traffic count for little."""
-    wasted = sum(n * (1 - used / 32) for n, used in ((loads, load_bytes), (stores, store_bytes)) if n)
+    # More than 32 bytes are used of a sector in which lanes meet.
+    wasted = sum(n * (1 - min(used, 32.0) / 32) for n, used in ((loads, load_bytes), (stores, store_bytes)) if n)
     return 100 * wasted / max(loads + stores, l1_l2)
 
 
@@ -137,6 +139,10 @@ Derived("l2_bytes", "byte", ("l2_to_sm_rate", "duration_us"), lambda rate, time:
             "fp64 additions, multiplications and twice the fused multiply-adds"),
     Derived("multiply_add_pct", "%", ("ffma_per_cycle", "fadd_per_cycle", "fmul_per_cycle"), _multiply_add_share,
             "fp32 arithmetic in which a product is added up, as in a matrix product"),
+    # Spills and operands that are read twice lower the intensity that is counted, not the one that is possible.
+    Derived("fp32_over_ridge", "", ("fp32_ops", "work.bytes", "fp32_peak", "dram_peak"),
+            lambda ops, needed, peak, bandwidth: (ops / needed) / (peak / bandwidth),
+            "fp32 operations per byte that the workload needs against the ridge point of the fp32 units"),
     Derived("fp32_over_ridge", "", ("fp32_ops", "dram_bytes", "fp32_peak", "dram_peak"),
             lambda ops, moved, peak, bandwidth: (ops / moved) / (peak / bandwidth),
             "fp32 operations per DRAM byte against the ridge point of the fp32 units"),
@@ -144,7 +150,10 @@ Derived("l2_bytes", "byte", ("l2_to_sm_rate", "duration_us"), lambda rate, time:
 
 
 def with_derived(observations: Observations) -> dict[str, Evidence]:
-    """Return `observations` plus every derived metric whose inputs are available and that is not given already."""
+    """Return `observations` plus every derived metric whose inputs are available and that is not given already.
+
+    What comes out as no possible value is left out, as it would be if a report said so.
+    """
     complete = dict(observations)
     for derived in DERIVED:
         inputs = [number(complete, name) for name in derived.inputs]
@@ -155,6 +164,8 @@ def with_derived(observations: Observations) -> dict[str, Evidence]:
             value = derived.formula(*known)
         except ZeroDivisionError:
             continue
+        if not plausible(value, derived.unit):
+            continue
         complete[derived.name] = Evidence("metric", derived.name, value, derived.unit, text=derived.meaning)
     return complete
 
@@ -162,10 +173,10 @@ def with_derived(observations: Observations) -> dict[str, Evidence]:
 def inputs_missing(name: str, known: Observations) -> tuple[str, ...]:
     """Return what would have to be observed for `name`: the missing inputs of a derived metric, else itself.
 
-    Of several ways to compute it the first counts. A name whose inputs are all there (a division by zero) is itself
+    Of several ways to compute it the last counts. A name whose inputs are all there (a division by zero) is itself
     what is missing.
     """
-    derived = next((each for each in DERIVED if each.name == name), None)
+    derived = next((each for each in reversed(DERIVED) if each.name == name), None)
     if derived is None:
         return (name,)
     missing = [each for each in derived.inputs if number(known, each) is None]

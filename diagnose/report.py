@@ -1,39 +1,50 @@
-"""Reads Nsight Compute reports (`.ncu-rep`): the launches they hold and what was measured of each.
+"""Reads profiler reports: the launches they hold, what was measured of each, and which kernel each was.
 
-`ncu_report` accepts anything as a report without launches (an empty file, a text, random bytes) and a truncated
-file as a report whose last launch is empty; both are failures here. A metric can be missing in three ways, absent,
-None or NaN, and all of them leave it out of the observations.
+Nsight Compute's report files, its CSV and its tables become the same observations under kdiag's own names and units
+(`rules/metrics.toml`). A metric can be missing in many ways (absent, NaN, text, an unknown unit, a value that cannot
+be); all of them leave it out of the observations.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from kdiag.diagnose.metrics import number, with_derived
-from kdiag.errors import ReportError, ToolMissing, UsageError
-from kdiag.records import Evidence, Observations
+from kdiag.diagnose.report_contents import Contents, Figure, RecordedLaunch
+from kdiag.diagnose.report_file import is_report_file, read_report_file
+from kdiag.diagnose.report_plausible import plausible
+from kdiag.diagnose.report_units import convert
+from kdiag.diagnose.roles import role_of, shares
+from kdiag.diagnose.symbol import Constant, decode, python_name
+from kdiag.errors import ReportError, UsageError
+from kdiag.records import Evidence, LaunchRole, Observations
 from kdiag.rules.load_metrics import Metric, load_metrics
 
-MAGIC = b"NVR\0"
-
-# cuTile names a kernel `<python name>_K<signature>`; the signature starts with a lower-case calling convention
-# and its number, as in softmax_k_Kt1_A2bf16_..., see cuda.tile.compilation.demangle_kernel_name.
-_CUTILE_SYMBOL = re.compile(r"(?P<name>\w+?)_K[a-z]+\d+(_|$)")
+# Printed without unit whatever they measure, and then never scaled.
+_UNITLESS = ("device__attribute_", "derived__l1tex__")
 
 
 @dataclass(frozen=True)
 class ReportLaunch:
-    """One launch of a report. `index` counts over the whole report, `name` is the Python function."""
+    """One launch of a report. `index` counts over the whole report, `name` is the Python or C++ function.
+
+    `share_pct` is its part of the time of all launches in the report; `constants` are the compile-time arguments that
+    a cuTile symbol carries; `nvtx` the ranges around the launch.
+    """
 
     index: int
     name: str
     symbol: str
     gpu_name: str | None
     observations: Observations = field(repr=False)
+    role: LaunchRole = "kernel"
+    share_pct: float | None = None
+    constants: tuple[Constant, ...] = ()
+    nvtx: tuple[str, ...] = ()
 
     @property
     def duration_us(self) -> float | None:
@@ -41,120 +52,141 @@ class ReportLaunch:
         return number(self.observations, "duration_us")
 
 
-def python_name(symbol: str) -> str:
-    """Return the Python function behind a cuTile symbol, or any other symbol as it is."""
-    match = _CUTILE_SYMBOL.match(symbol)
-    return match["name"] if match else symbol
+def read_launches(
+    path: str | Path, kernel: str | None = None, launch_index: int | None = None
+) -> tuple[ReportLaunch, ...]:
+    """Return the launches of a report: all, those that match the regular expression `kernel`, or the one of an index.
 
-
-def read_launches(path: str | Path, kernel: str | None = None) -> tuple[ReportLaunch, ...]:
-    """Return the launches of a report, only those whose name or symbol matches the regular expression `kernel`.
-
-    Raises ReportError when the file is not a readable report, holds no launch, is cut off, or has no launch that
-    matches; UsageError when `kernel` is not a regular expression; ToolMissing without the package ncu-report.
+    Raises ReportError when the file is not a readable report, holds no launch, is damaged (unless launches that are
+    whole are asked for), or has no launch that matches; UsageError when `kernel` is not a regular expression or there
+    is no such index; ToolMissing without the package ncu-report.
     """
     path = Path(path)
-    actions = _actions(path)
-    if not actions:
+    contents = _contents(path)
+    if contents.damage and (not contents.launches or (kernel is None and launch_index is None)):
+        hint = ", or choose whole launches with --kernel or --launch-index" if contents.launches else ""
+        raise ReportError(f"{path} {contents.damage}; copy or record it again{hint}.")
+    if not contents.launches:
         raise ReportError(
             f"{path} holds no profiled launch: ncu was interrupted, matched no kernel, or had no permission for "
             "the counters (ERR_NVGPUCTRPERM); record it again and read ncu's last lines."
         )
-    # A launch without metrics or without a name is one whose end is missing from the file.
-    symbols = [(action.name() or "") if len(action.metric_names()) else "" for action in actions]
-    chosen = _matching(symbols, kernel, path)
+    chosen = _matching(contents.launches, kernel, path)
+    if launch_index is not None:
+        chosen = [_existing(contents.launches, launch_index, chosen, path)]
     for index in chosen:
-        if not symbols[index]:
+        if not contents.launches[index].whole:
             raise ReportError(
-                f"{path} is cut off: the last of its {len(actions)} launches is empty; copy or record it again, "
-                "or name a kernel that is whole with --kernel."
+                f"{path} {contents.damage}, and launch {index} cannot; copy or record it again."
             )
-    return tuple(_launch(index, symbols[index], actions[index]) for index in chosen)
+    times = [None if contents.damage else _time(launch) for launch in contents.launches]
+    parts = shares(times)
+    return tuple(_launch(index, contents.launches[index], parts[index]) for index in chosen)
 
 
-def _actions(path: Path) -> list[Any]:
-    """Return ncu_report's object for each launch, over all ranges of the report."""
+def _contents(path: Path) -> Contents:
+    """Read the whole report, by what the file is, not by what it is called."""
     if path.exists() and not path.is_file():
         raise ReportError(
             f"{path} cannot be read, it is not a file: give the .ncu-rep file that `ncu -o` wrote."
         )
     try:
         with path.open("rb") as stream:
-            magic = stream.read(len(MAGIC))
+            start = stream.read(8)
+        if is_report_file(start):
+            return read_report_file(path)
+        from kdiag.diagnose.report_text import read_text_report  # report files are the usual case
+
+        return read_text_report(path)
     except OSError as error:
         raise ReportError(f"{path} cannot be read: {error.strerror or error}.") from error
-    if magic != MAGIC:
-        raise ReportError(
-            f"{path} is not an Nsight Compute report (its first bytes are not NVR): "
-            "give the .ncu-rep file that `ncu -o` wrote."
-        )
-    try:
-        import ncu_report  # loads a native library; only needed here
-    except ImportError as error:
-        raise ToolMissing(
-            "Reading .ncu-rep files needs the package ncu-report: pip install ncu-report."
-        ) from error
-    context = ncu_report.load_report(str(path))
-    ranges = [context.range_by_idx(each) for each in range(context.num_ranges())]
-    return [each.action_by_idx(index) for each in ranges for index in range(each.num_actions())]
 
 
-def _matching(symbols: list[str], kernel: str | None, path: Path) -> list[int]:
+def _matching(launches: Sequence[RecordedLaunch], kernel: str | None, path: Path) -> list[int]:
     if kernel is None:
-        return list(range(len(symbols)))
+        return list(range(len(launches)))
     try:
         wanted = re.compile(kernel)
     except re.error as error:
         raise UsageError(f"--kernel {kernel!r} is not a regular expression: {error}.") from error
+    whole = [(index, launch) for index, launch in enumerate(launches) if launch.whole]
     chosen = [
-        index
-        for index, symbol in enumerate(symbols)
-        if symbol and (wanted.search(python_name(symbol)) or wanted.search(symbol))
+        index for index, launch in whole if wanted.search(_name(launch)) or wanted.search(launch.symbol)
     ]
     if not chosen:
-        seen = ", ".join(dict.fromkeys(python_name(symbol) for symbol in symbols if symbol))
+        seen = ", ".join(dict.fromkeys(_name(launch) for _, launch in whole))
         raise ReportError(
             f"No launch in {path} matches {kernel!r}; it holds: {seen or 'none that is whole'}."
         )
     return chosen
 
 
-def _launch(index: int, symbol: str, action: Any) -> ReportLaunch:
-    """Read one launch.
+def _existing(launches: Sequence[RecordedLaunch], index: int, matching: Sequence[int], path: Path) -> int:
+    if not 0 <= index < len(launches):
+        raise UsageError(
+            f"--launch-index {index}: {path} holds {len(launches)} launches, 0 to {len(launches) - 1}."
+        )
+    if index not in matching:
+        raise UsageError(
+            f"--launch-index {index} is a launch of {_name(launches[index])}, which --kernel leaves out."
+        )
+    return index
+
+
+def _name(launch: RecordedLaunch) -> str:
+    return python_name(launch.base_name)
+
+
+def _launch(index: int, recorded: RecordedLaunch, share_pct: float | None) -> ReportLaunch:
+    """Interpret one launch.
 
     A launch whose time is NaN was never measured (ncu writes NaN when the replay fails), and the zeros beside it
     are no counts either, so nothing of it is taken but how it was launched and on what.
     """
-    metrics = list(load_metrics().values())
-    if _is_nan(action, load_metrics()["duration_us"]):
-        metrics = [metric for metric in metrics if metric.names[0].startswith(("launch__", "device__"))]
-    read = {metric.name: _read(action, metric) for metric in metrics}
-    found = {name: evidence for name, evidence in read.items() if evidence is not None}
-    device = action.metric_by_name("device__attribute_display_name")
+    metrics = load_metrics()
+    times = [figure.value for name in metrics["duration_us"].names for figure in recorded.figures(name)]
+    never_measured = any(map(math.isnan, times))
+    found = {
+        metric.name: evidence
+        for metric in metrics.values()
+        if not never_measured or metric.names[0].startswith(("launch__", "device__"))
+        if (evidence := _read(recorded, metric)) is not None
+    }
+    decoded = decode(recorded.base_name)
     return ReportLaunch(
         index=index,
-        name=python_name(symbol),
-        symbol=symbol,
-        gpu_name=device.value() if device is not None else None,
+        name=_name(recorded),
+        symbol=recorded.symbol,
+        gpu_name=recorded.gpu_name,
         observations=with_derived(found),
+        role=role_of(recorded.symbol),
+        share_pct=share_pct,
+        constants=decoded.constants if decoded else (),
+        nvtx=recorded.nvtx,
     )
 
 
-def _is_nan(action: Any, metric: Metric) -> bool:
-    found = [action.metric_by_name(name) for name in metric.names]
-    values = [each.value() for each in found if each is not None]
-    return any(isinstance(value, float) and math.isnan(value) for value in values)
+def _time(recorded: RecordedLaunch) -> float | None:
+    read = _read(recorded, load_metrics()["duration_us"])
+    return read.value if read is not None and isinstance(read.value, float) else None
 
 
-def _read(action: Any, metric: Metric) -> Evidence | None:
-    """Take the first of the names that holds a finite number.
-
-    Reports of 2019 keep the units' own values beside most metrics (`num_instances() > 0`); `value()` is the figure
-    of the whole launch all the same for every name in metrics.toml.
-    """
+def _read(recorded: RecordedLaunch, metric: Metric) -> Evidence | None:
+    """Take the first figure, by the order of the names, that is finite, in a unit of the metric, and can be."""
     for name in metric.names:
-        found = action.metric_by_name(name)
-        value = None if found is None else found.value()
-        if isinstance(value, (int, float)) and math.isfinite(value):
-            return Evidence("metric", name, value * metric.scale, metric.unit, text=metric.meaning)
+        for figure in recorded.figures(name):
+            value = _in_unit(figure, name, metric, recorded.base_units)
+            if value is not None and plausible(value, metric.unit):
+                return Evidence("metric", name, value, metric.unit, text=metric.meaning)
     return None
+
+
+def _in_unit(figure: Figure, name: str, metric: Metric, base_units: bool) -> float | None:
+    """The figure in the metric's unit, None when it is in a unit of something else.
+
+    Nsight Compute prints some rates in the unit of their counts ("Tbyte"); the name tells that they are per second.
+    """
+    if figure.unit == "" and (base_units or name.startswith(_UNITLESS)):
+        return figure.value * metric.scale
+    per_second = name.endswith(".per_second") and not figure.unit.endswith(("hz", "/s", "second"))
+    return convert(figure.value, figure.unit + "/s" if per_second else figure.unit, metric.unit)

@@ -35,7 +35,18 @@ INT32_MAX = 2**31 - 1
 
 def kernel_name(kernel: Any) -> str:
     """The name of the kernel's Python function. Raises WorkloadError for what is no kernel."""
-    return _function(kernel).__name__
+    return kernel_function(kernel).__name__
+
+
+def kernel_function(kernel: Any) -> FunctionType:
+    """The kernel's Python function, which it shares with those made of it by `replace_hints`.
+
+    Raises WorkloadError for what is no kernel.
+    """
+    if not isinstance(kernel, ct.kernel):
+        raise WorkloadError(f"ct.launch is called with a {type(kernel).__name__}, which is no @ct.kernel.")
+    function: FunctionType = _annotated(kernel).pyfunc
+    return function
 
 
 def describe(kernel: Any, values: Sequence[Any]) -> tuple[Argument, ...]:
@@ -57,19 +68,12 @@ def signature(kernel: Any, values: Sequence[Any]) -> KernelSignature:
 
 
 def _names(kernel: Any, values: Sequence[Any]) -> list[str]:
-    names = list(inspect.signature(_function(kernel)).parameters)
+    names = list(inspect.signature(kernel_function(kernel)).parameters)
     if len(names) != len(values):
         raise WorkloadError(
             f"{kernel_name(kernel)} takes {len(names)} arguments and its launch passes {len(values)}."
         )
     return names
-
-
-def _function(kernel: Any) -> FunctionType:
-    if not isinstance(kernel, ct.kernel):
-        raise WorkloadError(f"ct.launch is called with a {type(kernel).__name__}, which is no @ct.kernel.")
-    function: FunctionType = _annotated(kernel).pyfunc
-    return function
 
 
 def _annotations(kernel: Any) -> Sequence[Any]:

@@ -1,170 +1,240 @@
-"""What kind of value each name of a kernel holds: a tile, something read from memory, the block's index.
+"""Runs the statements of a kernel on what is known about its values, and of every function it calls.
 
-The answer is for the whole function: a name that holds a tile anywhere counts as one everywhere.
+Branches are both taken and joined; a loop is repeated until nothing new is learned about any variable. A function is
+run once for each way of calling it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from typing import Protocol
 
 import libcst as cst
 
-from kdiag.diagnose.source_names import Names, nodes_of, parameters
+from kdiag.diagnose.source_module import Function, Module, Program
+from kdiag.diagnose.source_names import parameters, range_arguments, tested_names
+from kdiag.diagnose.source_values import STATIC, UNDECIDED, Kind, Value, combined, join
+from kdiag.errors import UsageError
+from kdiag.records import Place
+
+# More ways of calling functions than any kernel has; beyond, a call counts as one of an unknown function.
+MAX_CALLS = 2000
+# A variable learns something new at most once for each property and axis.
+MAX_PASSES = 50
+# Nested loops repeat each other. The most that a kernel of TileGym takes is some thousands.
+MAX_STATEMENTS = 200_000
 
 
-class Kind(Enum):
-    """A property of a value. BLOCK is the block's index itself, FROM_BLOCK anything computed from it."""
+@dataclass
+class Frame:
+    """One run of a function: its variables so far, and the places of the loops around the current statement.
 
-    TILE = auto()
-    LOADED = auto()
-    BLOCK = auto()
-    FROM_BLOCK = auto()
-    BLOCK_COUNT = auto()
+    `top` marks the evaluation of a value at the top of the file, outside of any function.
+    """
 
+    function: Function
+    variables: dict[str, Value]
+    loops: tuple[Place, ...]
+    top: bool = False
+    returned: list[Value] = field(default_factory=list)
 
-Kinds = frozenset[Kind]
-NOTHING: Kinds = frozenset()
-_MAKERS: dict[str, Kinds] = {
-    "bid": frozenset({Kind.BLOCK, Kind.FROM_BLOCK}),
-    "num_blocks": frozenset({Kind.BLOCK_COUNT}),
-    **dict.fromkeys(("load", "gather", "load_advanced_indexing"), frozenset({Kind.TILE, Kind.LOADED})),
-    **dict.fromkeys(("full", "zeros", "ones", "arange", "astile"), frozenset({Kind.TILE})),
-}
-_VIEW_LOADS = ("load", "load_offset")
-_DESCRIPTIONS = frozenset({"shape", "dtype", "ndim", "strides"})
+    @property
+    def module(self) -> Module:
+        """The file of the function."""
+        return self.function.module
 
 
-@dataclass(frozen=True)
-class Call:
-    """A function of the file as one place calls it, with the kinds of the arguments by parameter."""
+class Observer(Protocol):
+    """Is told what runs, possibly several times for one place."""
 
-    function: cst.FunctionDef
-    arguments: tuple[tuple[str, Kinds], ...] = ()
+    def on_expression(self, node: cst.CSTNode, frame: Frame, parts: Sequence[Value]) -> None:
+        """A call of cuda.tile or of a view (`parts` are the values of the arguments) or an operation (of operands)."""
+
+    def on_loop(self, node: cst.For | cst.While, frame: Frame, parts: Sequence[Value]) -> None:
+        """A loop that ran, with the values of its range's arguments, or on entry of the names in its condition."""
+
+    def on_helper(self, call: cst.Call, frame: Frame, module: str, function: Function | None) -> None:
+        """A call of a function, and the module it is imported from, "" for this file; None if it was not found."""
 
 
 @dataclass
 class Flow:
-    """The values of all functions of a file, worked out on demand and once for each way of calling them."""
+    """Runs functions and tells `observer` what happens in them."""
 
-    names: Names
-    _values: dict[Call, dict[str, Kinds]] = field(default_factory=dict)
-    _results: dict[Call, Kinds] = field(default_factory=dict)
+    program: Program
+    observer: Observer
+    _results: dict[object, Value] = field(default_factory=dict)
+    _statements: int = 0
 
-    def values(self, call: Call) -> Mapping[str, Kinds]:
-        """The kinds by variable in the called function; a recursive call is taken to return nothing."""
-        if call not in self._values:
-            values = self._values[call] = dict(call.arguments)
-            nodes = list(nodes_of(call.function))
-            while self._assign(nodes, values):
-                pass
-            returned = [n.value for n in nodes if isinstance(n, cst.Return) and n.value is not None]
-            self._results[call] = frozenset().union(*(self.kinds(value, values) for value in returned))
-        return self._values[call]
+    def run(self, function: Function, arguments: dict[str, Value], loops: tuple[Place, ...]) -> Value:
+        """What the function returns; a recursive call is taken to return nothing known."""
+        key = (function.node, tuple(arguments.items()), loops)
+        if key not in self._results:
+            if len(self._results) >= MAX_CALLS:
+                return Value(frozenset({Kind.UNKNOWN}))
+            self._results[key] = UNDECIDED
+            frame = Frame(function, dict(arguments), loops)
+            self._block(function.node.body, frame)
+            result = frame.returned[0] if frame.returned else STATIC
+            for value in frame.returned[1:]:
+                result = join(result, value)
+            self._results[key] = result
+        return self._results[key]
 
-    def kinds(self, expression: cst.CSTNode, values: Mapping[str, Kinds]) -> Kinds:
-        """The kinds of an expression's value."""
-        match expression:
-            case cst.Name(value=name):
-                return values.get(name, NOTHING)
-            case cst.Attribute(value=owner, attr=cst.Name(value=name)):
-                return NOTHING if name in _DESCRIPTIONS else self._computed([owner], values)
-            case cst.Call():
-                return self._called(expression, values)
-        return self._computed(expression.children, values)
-
-    def local_call(self, call: cst.Call, values: Mapping[str, Kinds]) -> Call | None:
-        """The function of the file that `call` runs with the kinds of its arguments, or None."""
-        function = self.names.called(call)
-        if function is None:
-            return None
-        names = [param.name.value for param in parameters(function)]
-        bound: dict[str, Kinds] = {}
-        for position, arg in enumerate(call.args):
+    def bind(self, function: Function, call: cst.Call, values: Sequence[Value]) -> dict[str, Value]:
+        """The values of the function's parameters in a call, those left out at their defaults."""
+        declared = parameters(function.node)
+        names = [param.name.value for param in declared]
+        bound: dict[str, Value] = {}
+        for position, (arg, value) in enumerate(zip(call.args, values, strict=True)):
             name = arg.keyword.value if arg.keyword else (names[position] if position < len(names) else "")
-            if name in names:
-                bound[name] = self.kinds(arg.value, values)
-        return Call(function, tuple(sorted(bound.items(), key=lambda item: item[0])))
+            if name in names and not arg.star:
+                bound[name] = value
+        for param in declared:
+            if param.name.value not in bound:
+                default = Frame(function, {}, ())
+                bound[param.name.value] = self.value(param.default, default) if param.default else UNDECIDED
+        return dict(sorted(bound.items()))
 
-    def _called(self, call: cst.Call, values: Mapping[str, Kinds]) -> Kinds:
-        name = self.names.tile_name(call.func)
-        if name in _MAKERS:
-            return _MAKERS[name]
-        arguments = [arg.value for arg in call.args]
-        if name is None and (local := self.local_call(call, values)) is not None:
-            self.values(local)
-            return self._results.get(local, NOTHING)
-        if name is None and isinstance(call.func, cst.Attribute):
-            owner = self._computed([call.func.value], values)
-            match call.func.attr.value:
-                case "item":
-                    return owner - {Kind.TILE}
-                case method if method in _VIEW_LOADS:
-                    return _MAKERS["load"]
-            return owner | self._computed(arguments, values)
-        return self._computed(arguments, values)
+    def value(self, expression: cst.CSTNode, frame: Frame) -> Value:
+        """The value of an expression, telling the observer of what is in it."""
+        from kdiag.diagnose.source_expressions import evaluate
 
-    def _computed(self, parts: Sequence[cst.CSTNode], values: Mapping[str, Kinds]) -> Kinds:
-        return frozenset().union(*(self.kinds(part, values) for part in parts)) - {Kind.BLOCK}
+        return evaluate(expression, frame, self)
 
-    def _assign(self, nodes: list[cst.CSTNode], values: dict[str, Kinds]) -> bool:
-        """Run every assignment once; True if a name gained a kind."""
-        gained = False
-        for target, kinds in self._assignments(nodes, values):
-            known = values.get(target, NOTHING)
-            gained |= not kinds <= known
-            values[target] = known | kinds
-        return gained
+    def assign(self, target: cst.CSTNode, value: Value, frame: Frame) -> None:
+        """Bind a target; the parts of a tuple each get theirs, or the whole where the parts are not known."""
+        match target:
+            case cst.Name(value=name):
+                frame.variables[name] = value
+            case cst.Tuple(elements=elements) | cst.List(elements=elements):
+                items = value.items if value.items and len(value.items) == len(elements) else None
+                whole = combined([value])
+                for position, element in enumerate(elements):
+                    self.assign(element.value, items[position] if items else whole, frame)
+            case _:
+                self.value(target, frame)
 
-    def _assignments(
-        self, nodes: list[cst.CSTNode], values: Mapping[str, Kinds]
-    ) -> Iterator[tuple[str, Kinds]]:
-        for node in nodes:
-            match node:
-                case cst.Assign():
-                    for target in node.targets:
-                        yield from self._bind(target.target, node.value, values)
-                case cst.AnnAssign(value=cst.BaseExpression() as value) | cst.NamedExpr(value=value):
-                    yield from self._bind(node.target, value, values)
-                case cst.AugAssign():
-                    yield from self._bind_all(node.target, self._computed([node.value], values))
-                case cst.For():
-                    yield from self._bind_all(node.target, self._computed(_iterated(node), values))
+    def _block(self, body: cst.BaseSuite | cst.CSTNode, frame: Frame) -> None:
+        statements = body.body if isinstance(body, cst.BaseSuite) else [body]
+        for statement in statements:
+            self._statements += 1
+            if self._statements > MAX_STATEMENTS:
+                name = frame.function.node.name.value
+                raise UsageError(f"{frame.module.file} nests the loops around {name} too deeply to be read.")
+            if isinstance(statement, cst.SimpleStatementLine):
+                for part in statement.body:
+                    self._simple(part, frame)
+            else:
+                self._statement(statement, frame)
 
-    def _bind(
-        self, target: cst.BaseExpression, value: cst.BaseExpression, values: Mapping[str, Kinds]
-    ) -> Iterator[tuple[str, Kinds]]:
-        """Take a tuple apart where both sides are tuples of the same length; else each name gets the whole."""
-        if (
-            isinstance(target, cst.Tuple)
-            and isinstance(value, cst.Tuple)
-            and len(target.elements) == len(value.elements)
-        ):
-            for left, right in zip(target.elements, value.elements, strict=True):
-                yield from self._bind(left.value, right.value, values)
-        else:
-            yield from self._bind_all(target, self.kinds(value, values))
+    def _statement(self, node: cst.CSTNode, frame: Frame) -> None:
+        match node:
+            case cst.If() | cst.Try() | cst.Match():
+                self._conditional(node, frame)
+            case cst.For() | cst.While():
+                self._loop(node, frame)
+            case cst.Else():
+                self._block(node.body, frame)
+            case cst.With():
+                for item in node.items:
+                    entered = self.value(item.item, frame)
+                    if item.asname is not None:
+                        self.assign(item.asname.name, entered, frame)
+                self._block(node.body, frame)
+            case cst.FunctionDef() | cst.ClassDef():
+                pass  # runs where it is called
+            case _:
+                self._simple(node, frame)
 
-    def _bind_all(self, target: cst.BaseExpression, kinds: Kinds) -> Iterator[tuple[str, Kinds]]:
-        if isinstance(target, cst.Name):
-            yield target.value, kinds
-        elif isinstance(target, cst.Tuple | cst.List):
-            for element in target.elements:
-                yield from self._bind_all(element.value, kinds)
+    def _conditional(self, node: cst.If | cst.Try | cst.Match, frame: Frame) -> None:
+        match node:
+            case cst.If():
+                self.value(node.test, frame)
+                self._branches(frame, node.body, node.orelse)
+            case cst.Try():
+                self._block(node.body, frame)
+                self._branches(frame, *(handler.body for handler in node.handlers), node.orelse, None)
+                self._block(node.finalbody.body if node.finalbody else cst.IndentedBlock([]), frame)
+            case cst.Match():
+                self.value(node.subject, frame)
+                self._branches(frame, *(case.body for case in node.cases), None)
+
+    def _simple(self, node: cst.CSTNode, frame: Frame) -> None:
+        match node:
+            case cst.Assign():
+                value = self.value(node.value, frame)
+                for target in node.targets:
+                    self.assign(target.target, value, frame)
+            case cst.AnnAssign(value=cst.BaseExpression() as assigned):
+                self.assign(node.target, self.value(assigned, frame), frame)
+            case cst.AugAssign():
+                self.assign(node.target, self.value(node, frame), frame)
+            case cst.Return(value=cst.BaseExpression() as result):
+                frame.returned.append(self.value(result, frame))
+            case cst.AnnAssign() | cst.Import() | cst.ImportFrom() | cst.Global() | cst.Nonlocal():
+                pass
+            case _:
+                for child in node.children:
+                    self.value(child, frame)
+
+    def _branches(self, frame: Frame, *branches: cst.CSTNode | None) -> None:
+        """Run each branch from the same start and join what they leave; None is a branch that does nothing."""
+        start, left = frame.variables, []
+        for branch in branches:
+            frame.variables = dict(start)
+            if branch is not None:
+                self._block(branch, frame)
+            left.append(frame.variables)
+        frame.variables = _joined(left)
+
+    def _loop(self, node: cst.For | cst.While, frame: Frame) -> None:
+        around, before = frame.loops, frame.variables
+        for _ in range(MAX_PASSES):
+            frame.variables, frame.loops = dict(before), around
+            parts = self._enter(node, frame)
+            frame.loops = (*around, frame.module.place(node))
+            self._block(node.body, frame)
+            frame.loops = around
+            self.observer.on_loop(node, frame, parts)
+            after = _joined([before, frame.variables])
+            if after == before:
+                break
+            before = after
+        frame.variables = before
+        if node.orelse is not None:
+            self._block(node.orelse.body, frame)
+
+    def _enter(self, node: cst.For | cst.While, frame: Frame) -> list[Value]:
+        """The values a loop is controlled by; binds its variable."""
+        if isinstance(node, cst.While):
+            self.value(node.test, frame)
+            return [frame.variables.get(name, UNDECIDED) for name in tested_names(node)]
+        arguments = range_arguments(node)
+        if arguments is None:
+            source = self.value(node.iter, frame)
+            self.assign(node.target, _element(source), frame)
+            return [source]
+        parts = [self.value(part, frame) for part in arguments]
+        start = parts[0] if len(parts) > 1 else UNDECIDED
+        self.assign(node.target, Value(combined([start]).kinds), frame)
+        return parts
 
 
-def range_arguments(loop: cst.For) -> list[cst.BaseExpression] | None:
-    """The arguments of the `range` that the loop goes over, None for any other loop."""
-    match loop.iter:
-        case cst.Call(func=cst.Name(value="range"), args=args):
-            return [arg.value for arg in args]
-    return None
+def _element(source: Value) -> Value:
+    if not source.items:
+        return combined([source])
+    element = source.items[0]
+    for item in source.items[1:]:
+        element = join(element, item)
+    return element
 
 
-def _iterated(loop: cst.For) -> list[cst.CSTNode]:
-    """What the loop's variable is computed from: where a range starts, since its bounds only end it."""
-    arguments = range_arguments(loop)
-    if arguments is None:
-        return [loop.iter]
-    return list(arguments[:1]) if len(arguments) > 1 else []
+def _joined(branches: Sequence[dict[str, Value]]) -> dict[str, Value]:
+    """What is known after one of the branches; a variable that only some of them bind has what those give it."""
+    after: dict[str, Value] = {}
+    for variables in branches:
+        for name, value in variables.items():
+            after[name] = join(after[name], value) if name in after else value
+    return after

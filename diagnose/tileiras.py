@@ -41,23 +41,28 @@ def find_tileiras() -> Path:
 
     Raises ToolMissing when there is none.
     """
-    found = next((path for path in _candidates() if os.access(path, os.X_OK) and path.is_file()), None)
+    found = find_program("tileiras")
     if found is None:
         raise ToolMissing(f"The tile compiler tileiras is not installed; run {INSTALL}.")
     return found
 
 
-def _candidates() -> Iterator[Path]:
+def find_program(name: str) -> Path | None:
+    """A program of the CUDA toolkit, looked for in the same places as tileiras, or None."""
+    return next((path for path in _candidates(name) if os.access(path, os.X_OK) and path.is_file()), None)
+
+
+def _candidates(name: str) -> Iterator[Path]:
     packaged = find_spec("nvidia")
     for root in (packaged.submodule_search_locations or ()) if packaged else ():
-        yield Path(root) / "cu13" / "bin" / "tileiras"
-    if on_path := shutil.which("tileiras"):
+        yield Path(root) / "cu13" / "bin" / name
+    if on_path := shutil.which(name):
         yield Path(on_path)
     for variable in TOOLKIT:
         if home := os.environ.get(variable):
-            yield Path(home) / "bin" / "tileiras"
-    yield Path("/usr/local/cuda/bin/tileiras")
-    yield from sorted(Path("/usr/local").glob("cuda-*/bin/tileiras"), reverse=True)
+            yield Path(home) / "bin" / name
+    yield Path("/usr/local/cuda/bin") / name
+    yield from sorted(Path("/usr/local").glob(f"cuda-*/bin/{name}"), reverse=True)
 
 
 def assemble(compiler: Path, bytecode: bytes, target: str, opt_level: int) -> Compiled:

@@ -222,7 +222,8 @@ def test_inputs_larger_than_any_memory_cost_nothing(record: Record) -> None:
         f"if x.sum().item() < 0: raise SystemExit\n{LAUNCH}",
         f"{LAUNCH.replace('double,', 'double.replace_hints(occupancy=2),')}",
         f"x = torch.ones(x.numel()).cuda()\n{LAUNCH}",
-        "best = ct.tune.exhaustive_search([(256,), (512,)], torch.cuda.current_stream(), None, double, None).best\n"
+        "grid = lambda c: (ct.cdiv(x.numel(), c[0]), 1, 1)\n"
+        "best = ct.tune.exhaustive_search([(256,), (512,)], torch.cuda.current_stream(), grid, double, None).best\n"
         f"{LAUNCH.replace('256))', 'best.config[0]))')}",
     ],
     ids=["asserts", "device", "scratch", "import", "values", "hints", "cuda", "tune"],

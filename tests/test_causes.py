@@ -126,3 +126,20 @@ def test_a_derived_metric_is_unavailable_with_its_inputs() -> None:
     )
     assert number(with_derived(observe({"waves": 1.25})), "tail_loss_pct") == pytest.approx(37.5)
     assert number(with_derived(observe({"waves": 0.5})), "tail_loss_pct") == 0
+
+
+def test_every_observation_that_causes_ask_for_is_made() -> None:
+    from kdiag.diagnose.observe import FIGURES
+    from kdiag.diagnose.observe_remarks import COUNTS
+    from kdiag.diagnose.observe_source import _FINDERS
+    from kdiag.executors.host_timing import RunTiming
+
+    made = (
+        {figure.name for figure in FIGURES}
+        | {count.name for count in COUNTS}
+        | set(_FINDERS)
+        | set(RunTiming(2.0, 1.0, 1).observations())
+    )
+    made |= {"work.bytes", "work.flops", "timing.pct_of_copy_bandwidth", "timing.pct_of_tensor_peak"}
+    asked = {name for name in METRICS if name.startswith(OBSERVED_ELSEWHERE)}
+    assert asked <= made

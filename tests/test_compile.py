@@ -14,6 +14,12 @@ from kdiag.diagnose.observe import from_compilation  # noqa: E402
 from kdiag.records import Compilation, CompileFailure  # noqa: E402
 from kdiag.workload import Workload  # noqa: E402
 
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KDIAG_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "kdiag-cache"))
+
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TIMEOUT_S = 120.0
 
@@ -127,6 +133,72 @@ def test_hints_make_a_different_kernel_and_the_same_hints_the_same(tmp_path: Pat
     assert not isinstance(answer, CompileFailure)
     assert len(answer) == 4
     assert answer[0].code_hash != answer[1].code_hash
+
+
+def test_what_was_compiled_is_not_compiled_again_until_its_entry_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDIAG_CACHE_DIR", str(tmp_path / "cache"))
+    first = compiled("vector_add", tmp_path)
+    (entry,) = (tmp_path / "cache" / "compilations").iterdir()
+    whole = entry.read_text()
+    entry.write_text(whole.replace('"registers": ', '"registers": 9'))
+    (known,) = compile_workload(
+        example("vector_add"), [tmp_path / "0" / "vector_add.py"], "sm_90", timeout_s=TIMEOUT_S
+    )
+    assert value(known, "compile.registers") == int(f"9{value(first, 'compile.registers')}")
+    entry.write_text(whole[:100])
+    (again,) = compile_workload(
+        example("vector_add"), [tmp_path / "0" / "vector_add.py"], "sm_90", timeout_s=TIMEOUT_S
+    )
+    assert value(again, "compile.registers") == value(first, "compile.registers")
+    assert entry.read_text().startswith(whole[:100])
+
+
+def test_the_same_source_in_another_folder_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KDIAG_CACHE_DIR", str(tmp_path / "cache"))
+    first, second = variants("vector_add", tmp_path, (), ())
+    assert not isinstance(first, CompileFailure)
+    assert not isinstance(second, CompileFailure)
+    assert first[0].code_hash == second[0].code_hash
+    assert len(list((tmp_path / "cache" / "compilations").iterdir())) == 1
+
+
+def test_a_compiled_launch_has_its_threads_occupancy_and_instructions(tmp_path: Path) -> None:
+    answer = compiled("vector_add", tmp_path)
+    assert not isinstance(answer, CompileFailure)
+    (launch,) = answer
+    assert (launch.threads, launch.occupancy_pct, launch.limited_by) == (128, 100.0, "warps")
+    assert launch.instructions["fp32"] > 0
+    assert 16 * sum(launch.instructions.values()) <= launch.code_bytes
+
+
+def test_the_resources_are_those_that_the_profiler_saw_on_the_card() -> None:
+    """The reports beside the examples were recorded on an H200; another compiler may use other registers."""
+    ncu_report = pytest.importorskip("ncu_report")
+    compared = 0
+    for name in ("softmax", "matmul_bf16", "matmul_fp32", "rms_norm", "vector_add"):
+        (answer,) = compile_workload(example(name), [example(name).kernel_file], "sm_90", timeout_s=TIMEOUT_S)
+        assert not isinstance(answer, CompileFailure)
+        (report,) = (EXAMPLES / name).glob("*.ncu-rep")
+        seen = ncu_report.load_report(str(report))[0][0]
+        figures = {
+            metric: seen.metric_by_name(metric).value()
+            for metric in (
+                "launch__registers_per_thread",
+                "launch__block_size",
+                "launch__shared_mem_per_block_static",
+                "sm__maximum_warps_per_active_cycle_pct",
+            )
+        }
+        same = [each for each in answer if each.registers == figures["launch__registers_per_thread"]]
+        for launch in same[:1]:
+            compared += 1
+            assert launch.threads == figures["launch__block_size"]
+            assert launch.shared_bytes == figures["launch__shared_mem_per_block_static"]
+            assert launch.occupancy_pct == figures["sm__maximum_warps_per_active_cycle_pct"]
+    if not compared:
+        pytest.skip("this compiler uses other registers than the one of the reports")
 
 
 def test_without_the_toolchain_the_evidence_is_unavailable(

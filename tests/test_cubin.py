@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.diagnose.cubin import EIATTR_FRAME_SIZE, EIATTR_REGCOUNT, CubinError, read_cubin
+from kdiag.diagnose.cubin import (
+    EIATTR_FRAME_SIZE,
+    EIATTR_NUM_BARRIERS,
+    EIATTR_REGCOUNT,
+    EIATTR_REQNTID,
+    CubinError,
+    architecture,
+    read_cubin,
+)
 
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_NOBITS = 1, 2, 3, 8
 EIATTR_MAX_THREADS = 0x05
@@ -23,8 +31,8 @@ class Section:
     size: int | None = None
 
 
-def elf(*sections: Section) -> bytes:
-    """An ELF64 file of these sections, the table of their names last."""
+def elf(*sections: Section, abi: int = 8, flags: int = 0xB005A04) -> bytes:
+    """An ELF64 file of these sections, the table of their names last; by its flags it is for sm_90a."""
     names = b"\0" + b"".join(section.name.encode() + b"\0" for section in sections) + b".shstrtab\0"
     every = [*sections, Section(".shstrtab", SHT_STRTAB, names)]
     content, headers = b"", b""
@@ -35,9 +43,9 @@ def elf(*sections: Section) -> bytes:
             "<IIQQQQIIQQ", name, section.kind, 0, 0, 64 + len(content), size, section.link, 0, 1, 0
         )
         content += section.data
-    start = b"\x7fELF\x02\x01\x01" + bytes(9)
+    start = b"\x7fELF\x02\x01\x01" + bytes([65, abi]) + bytes(7)
     rest = struct.pack(
-        "<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64 + len(content), 0, 64, 0, 0, 64, len(every), len(every) - 1
+        "<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64 + len(content), flags, 64, 0, 0, 64, len(every), len(every) - 1
     )
     return start + rest + content + headers
 
@@ -46,7 +54,7 @@ def attribute(number: int, symbol: int, value: int) -> bytes:
     return struct.pack("<BBHII", 4, number, 8, symbol, value)
 
 
-def cubin(*, code: bytes = b"machine code", registers: int = 40) -> bytes:
+def cubin(*sections: Section, code: bytes = b"machine code", registers: int = 40) -> bytes:
     """A cubin with the kernels `one`, which has resources, and `two`, of which only the code is there."""
     symbols = b"".join(struct.pack("<IBBHQQ", name, 0, 0, 0, 0, 0) for name in (0, 1, 5))
     info = (
@@ -54,14 +62,21 @@ def cubin(*, code: bytes = b"machine code", registers: int = 40) -> bytes:
         + attribute(EIATTR_REGCOUNT, 1, registers)
         + attribute(EIATTR_FRAME_SIZE, 1, 1808)
     )
+    own = (
+        struct.pack("<BBBB", 2, EIATTR_NUM_BARRIERS, 3, 0)  # a value of one byte
+        + struct.pack("<BBH", 4, EIATTR_REQNTID, 12)
+        + struct.pack("<III", 96, 2, 1)
+    )
     return elf(
         Section(".symtab", SHT_SYMTAB, symbols, link=1),
         Section(".strtab", SHT_STRTAB, b"\0one\0two\0"),
         Section(".nv.info", SHT_PROGBITS, info),
+        Section(".nv.info.one", SHT_PROGBITS, own),
         Section(".debug_line", SHT_PROGBITS, b"line numbers"),
         Section(".text.one", SHT_PROGBITS, code),
         Section(".text.two", SHT_PROGBITS, b""),
         Section(".nv.shared.one", SHT_NOBITS, b"", size=197_784),
+        *sections,
     )
 
 
@@ -71,6 +86,22 @@ def test_the_resources_of_each_kernel_by_symbol() -> None:
     one, two = kernels["one"], kernels["two"]
     assert (one.registers, one.stack_bytes, one.shared_bytes, one.code_bytes) == (40, 1808, 197_784, 12)
     assert (two.registers, two.stack_bytes, two.shared_bytes, two.code_bytes) == (None, None, 0, 0)
+    assert (one.threads, one.barriers, one.code) == (192, 3, b"machine code")
+    assert (two.threads, two.barriers) == (None, 0)
+
+
+def test_what_the_driver_keeps_of_a_block_is_not_the_kernels() -> None:
+    assert read_cubin(cubin())["one"].shared_bytes == 197_784
+    kept = read_cubin(cubin(Section(".nv.shared.reserved.0", SHT_NOBITS, b"", size=64)))
+    assert [each.shared_bytes for each in kept.values()] == [196_760, 0]
+
+
+def test_the_architecture_is_in_the_flags_where_the_version_of_the_format_puts_it() -> None:
+    assert architecture(elf()) == "sm_90"
+    assert architecture(elf(flags=0xB006402)) == "sm_100"
+    assert architecture(elf(abi=7, flags=0x550556)) == "sm_86"
+    with pytest.raises(CubinError, match="not an ELF64 file"):
+        architecture(b"\x7fELF\x02")
 
 
 def test_the_hash_is_of_the_machine_code_alone() -> None:

@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
+import pytest
+
 from kdiag.diagnose.observe import from_compilation
-from kdiag.records import CompileEvidence, Launch, Place, Remark
+from kdiag.diagnose.observe_remarks import remark_lines
+from kdiag.records import CompileEvidence, Evidence, Launch, Place, Remark, Scalar
 
 LOAD = "RemarkMemoryLoadInstructionSelected"
 STORE = "RemarkMemoryStoreInstructionSelected"
@@ -40,8 +43,7 @@ def test_products_and_stores_are_told_apart() -> None:
             )
         ]
     )
-    counted = {name: item.value for name, item in found.items() if item.kind == "remark"}
-    assert counted == {
+    assert counted(found) == {
         "compile.mma_off_tensor_cores": 1,
         "compile.mma_on_tensor_cores": 1,
         "compile.tma_loads": 0,
@@ -51,6 +53,89 @@ def test_products_and_stores_are_told_apart() -> None:
         "compile.global_stores": 1,
         "compile.tma_stores_rejected": 1,
     }
+
+
+def counted(found: dict[str, Evidence]) -> dict[str, Scalar]:
+    return {name: item.value for name, item in found.items() if item.kind == "remark"}
+
+
+def test_loops_hints_and_shared_memory_count_only_where_the_compiler_writes_of_them() -> None:
+    silent = counted(from_compilation([evidence()]))
+    assert not {name for name in silent if "loops" in name or "hints" in name or "smem" in name}
+    found = from_compilation(
+        [
+            evidence(
+                remark("RemarkLoopPipeline", 3, text="Software pipeline applied: 3 stages"),
+                remark("RemarkLoopPipeline", 7, passed=False, text="the loop has a store"),
+                remark("RemarkLoopFullUnroll", 9, text="Full unroll applied: trip count 4"),
+                remark("RemarkHint", 2, passed=False, text="OptimizationHint incorrect latency"),
+                remark("RemarkHintDefault", 2),
+                remark("RemarkMemorySmemAllocated", 1, text="Shared memory allocated: 1040 bytes"),
+                remark("RemarkMemorySmemAllocated", 1, text="Shared memory allocated: 33880 bytes"),
+            )
+        ]
+    )
+    said = set(counted(found)) - set(silent)
+    assert {name: found[name].value for name in said} == {
+        "compile.loops_pipelined": 1,
+        "compile.loops_not_pipelined": 1,
+        "compile.loops_unrolled": 1,
+        "compile.hints_refused": 1,
+        "compile.smem_allocated_bytes": 33880,
+    }
+    assert "the loop has a store" in found["compile.loops_not_pipelined"].text
+    assert found["compile.loops_not_pipelined"].where == Place("k.py", 7)
+
+
+def test_everything_that_failed_is_listed_in_the_order_of_the_source() -> None:
+    reason = "TMA only supports zero padding"
+    lines = remark_lines(
+        evidence(
+            remark("RemarkTensorCoreMMA", 30, passed=False, instruction="FMA"),
+            remark("RemarkMemoryTmaLoadFailed", 18, passed=False, text=reason),
+            remark("RemarkMemoryTmaLoadFailed", 9, passed=False, text=reason),
+            remark("RemarkMemoryTmaLoadFailed", 9, passed=False, text=reason),
+            remark(LOAD, 9, instruction="Global-memory load instruction"),
+            remark("RemarkOfANewerCompiler", 40, passed=False),
+        )
+    )
+    assert [(line.name, line.where and line.where.line, line.value, line.text) for line in lines] == [
+        ("compile.tma_loads_rejected", 9, None, reason),
+        ("compile.tma_loads_rejected", 18, None, reason),
+        ("compile.mma_off_tensor_cores", 30, "FMA", "matrix products that run as FMA instructions"),
+        ("RemarkOfANewerCompiler", 40, None, "RemarkOfANewerCompiler"),
+    ]
+
+
+def test_instructions_are_totals_by_group_and_absent_when_none_were_counted() -> None:
+    mix = {"fp32": 60, "fp64": 10, "special_function": 20, "local_load": 6, "local_store": 4, "tensor": 0}
+    found = from_compilation([replace(evidence(), instructions=mix), evidence()])
+    values = {name: item.value for name, item in found.items()}
+    assert values["compile.instructions"] == 100
+    assert values["compile.local_instructions"] == 10
+    assert values["compile.fp64_instructions"] == 10
+    assert values["compile.special_function_share_pct"] == pytest.approx(20)
+    assert (values["compile.tensor_instructions"], values["compile.barriers"]) == (0, 0)
+    assert not {name for name in from_compilation([evidence()]) if name.endswith("_instructions")}
+
+
+def test_the_occupancy_is_the_least_and_comes_with_what_limits_it() -> None:
+    half = replace(
+        evidence(),
+        threads=256,
+        registers=128,
+        occupancy_pct=25.0,
+        blocks_per_sm=2,
+        limited_by="registers",
+        shared_bytes=1024,
+    )
+    full = replace(half, occupancy_pct=100.0, blocks_per_sm=8, limited_by="warps", registers=32)
+    found = from_compilation([full, half])
+    assert (found["compile.occupancy_pct"].value, found["compile.blocks_per_sm"].value) == (25.0, 2)
+    assert found["compile.occupancy_limit"].value == "registers"
+    assert found["compile.register_occupancy_pct"].value == 25.0
+    assert found["compile.shared_memory_occupancy_pct"].value == 100.0
+    assert not {name for name in from_compilation([evidence()]) if "occupancy" in name}
 
 
 def test_resources_are_those_of_the_worst_launch_and_absent_when_unknown() -> None:

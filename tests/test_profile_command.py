@@ -54,7 +54,12 @@ LONGEST = Diagnosis("compute", 0.9, (Cause("special-functions-and-division", 0.9
 UNKNOWN = Diagnosis("unknown", 0.0, (Cause("unknown", 0.0, "unknown", ()),), ("fp64-pipe: needs fp64_pct",))
 PROFILE = Profile(
     "x.ncu-rep",
-    Gpu("NVIDIA H200", "9.0", 132, Limits(4812.0, None, 66.0, {"bf16": 989.0}, "report")),
+    Gpu(
+        "NVIDIA H200",
+        "9.0",
+        132,
+        Limits(dram_gbs=4812.0, fp32_tflops=66.0, tensor_tflops={"bf16": 989.0}, source="report"),
+    ),
     (launch(0, KNOWN), launch(1, UNKNOWN, None), launch(2, LONGEST, 123456.7)),
 )
 
@@ -62,13 +67,13 @@ PROFILE = Profile(
 def test_json_has_the_promised_shape() -> None:
     printed = json.loads(json.dumps(json_profile.to_json(PROFILE), allow_nan=False))
     assert printed["schema"] == "kdiag.profile/1"
-    assert list(printed) == ["schema", "source", "gpu", "kernels"]
+    assert list(printed) == ["schema", "source", "gpu", "kernels", "others", "notes"]
     assert printed["gpu"]["limits"]["dram_gbs"] == 4812.0
     assert printed["gpu"]["limits_from"] == "report"
     first, unmeasured, _ = printed["kernels"]
     assert list(first) == [
-        "index", "name", "symbol", "grid", "block", "duration_us", "sol", "roofline",
-        "bottleneck", "confidence", "causes", "not_evaluated",
+        "index", "name", "symbol", "role", "constants", "grid", "block", "duration_us", "share_pct", "sol", "roofline",
+        "bottleneck", "confidence", "causes", "not_evaluated", "contradictions", "compiled",
     ]  # fmt: skip
     assert list(first["roofline"]) == [
         "intensity_flop_per_byte",
@@ -76,10 +81,18 @@ def test_json_has_the_promised_shape() -> None:
         "limited_by",
         "limit_us",
         "pct_of_limit",
+        "levels",
+        "pipes",
+        "intensity_class",
+        "minimum_us",
+        "excess_traffic",
     ]
     assert list(first["causes"][0]["evidence"][0]) == ["kind", "name", "value", "unit", "where", "text"]
     assert unmeasured["duration_us"] is None
-    assert set(unmeasured["sol"].values()) == set(unmeasured["roofline"].values()) == {None}
+    assert set(unmeasured["sol"].values()) == {None}
+    roofline = unmeasured["roofline"]
+    assert roofline.pop("levels") == roofline.pop("pipes") == []
+    assert set(roofline.values()) == {None}
 
 
 def test_table_fits_a_hundred_columns(capsys: pytest.CaptureFixture[str]) -> None:

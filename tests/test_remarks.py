@@ -1,9 +1,15 @@
 """The compiler's remarks: what is read from real documents, and that nothing makes the reader fail."""
 
+import re
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kdiag.diagnose.observe_remarks import COUNTS
 from kdiag.diagnose.remarks import parse
+from kdiag.diagnose.tileiras import find_program
+from kdiag.records import Place, Remark
 
 REJECTED = """--- !Failure
 Pass:            Memory
@@ -52,3 +58,33 @@ def test_a_file_cut_anywhere_never_invents_a_remark(cut: int) -> None:
 @given(st.text())
 def test_any_text_is_read_without_failure(text: str) -> None:
     parse("--- !Passed\n" + text)
+
+
+# Those that no observation counts, and why not.
+UNCOUNTED = {
+    "RemarkHintDefault": "a hint that was not given",
+    "RemarkLoopUnrollDisabled": "what the source asks for",
+    "RemarkMemorySmemAllocated": "its size is an observation",
+    "RemarkMemorySmemBreakdown": "parts of that size",
+    "RemarkPTXAS": "text for people",
+    "RemarkSyncClean": "nothing is wrong",
+    "RemarkSyncWarning": "nothing to act on",
+}
+
+
+@pytest.mark.compiler
+@pytest.mark.skipif(find_program("tileiras") is None, reason="tileiras is not installed")
+def test_every_kind_of_remark_in_the_compiler_is_counted_or_left_out_for_a_reason() -> None:
+    program = find_program("tileiras")
+    assert program is not None
+    kinds = {found[1].decode() for found in re.finditer(rb"(Remark[A-Z]\w+)@", program.read_bytes())}
+    assert "RemarkMemoryTmaLoadFailed" in kinds
+    uncounted = {
+        kind
+        for kind in kinds
+        for outcomes in [
+            [Remark(kind, passed, Place("k.py", 1), "k", "TMA Load") for passed in (True, False)]
+        ]
+        if not any(count.test(remark) for count in COUNTS for remark in outcomes)
+    }
+    assert uncounted == set(UNCOUNTED)

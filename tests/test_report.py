@@ -1,4 +1,4 @@
-"""Reading Nsight Compute reports: what is refused and how, what is taken from real ones, and what that leads to."""
+"""Reading Nsight Compute reports: which launches, what is taken of them, and what that leads to."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.diagnose.limits import limits_of
-from kdiag.diagnose.metrics import number
 from kdiag.diagnose.profile import profile_report
-from kdiag.diagnose.report import python_name, read_launches
-from kdiag.diagnose.roofline import roofline_of
+from kdiag.diagnose.report import read_launches
+from kdiag.diagnose.symbol import function_name
 from kdiag.errors import ReportError, UsageError
-from kdiag.records import Evidence, Roofline
+from kdiag.records import Roofline
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 LEAN = DATA / "h200" / "give-lean.ncu-rep"
@@ -24,50 +22,6 @@ PUBLIC = sorted(DATA.glob("public/*rep")) + sorted(DATA.glob("public/*report"))
 pytest.importorskip("ncu_report")
 
 
-@pytest.mark.parametrize("content", [b"", b"NV", b"kernel,time\n", b"\x97\x00\x00\x00\x08\x00"])
-def test_what_is_no_report(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "some.ncu-rep"
-    path.write_bytes(content)
-    with pytest.raises(ReportError, match="not an Nsight Compute report"):
-        read_launches(path)
-
-
-def test_magic_and_nothing_behind_it(tmp_path: Path) -> None:
-    path = tmp_path / "empty.ncu-rep"
-    path.write_bytes(b"NVR\0" + bytes(range(256)) * 8)
-    with pytest.raises(ReportError, match="no profiled launch"):
-        read_launches(path)
-
-
-@pytest.mark.parametrize("name", [".", "missing.ncu-rep"])
-def test_what_cannot_be_opened(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ReportError, match="cannot be read"):
-        read_launches(tmp_path / name)
-
-
-@pytest.mark.parametrize(
-    ("symbol", "name"),
-    [
-        ("softmax_k_Kt1_A2bf16_1v8l0_2t1_3i16_p16_I4096", "softmax_k"),
-        ("_static_persistent_bmm_kernel_Kt1_A3f16", "_static_persistent_bmm_kernel"),
-        ("my_Kernel_Kt1_A1f32", "my_Kernel"),
-        ("sgemm_Kernel", "sgemm_Kernel"),
-        ("void cutlass::Kernel_K<float>(int)", "void cutlass::Kernel_K<float>(int)"),
-    ],
-)
-def test_python_name(symbol: str, name: str) -> None:
-    assert python_name(symbol) == name
-
-
-@needs_data
-def test_a_report_that_is_cut_off(tmp_path: Path) -> None:
-    path = tmp_path / "cut.ncu-rep"
-    path.write_bytes(LEAN.read_bytes()[:1_000_000])
-    with pytest.raises(ReportError, match="cut off: the last of its 2 launches"):
-        read_launches(path)
-    assert [launch.name for launch in read_launches(path, "softmax_k")] == ["softmax_k"]
-
-
 @needs_data
 def test_choosing_a_kernel() -> None:
     assert [launch.index for launch in read_launches(LEAN, "^silu_k$")] == [12, 13]
@@ -75,6 +29,47 @@ def test_choosing_a_kernel() -> None:
         read_launches(LEAN, "gemm")
     with pytest.raises(UsageError, match="not a regular expression"):
         read_launches(LEAN, "(")
+
+
+@needs_data
+def test_choosing_a_launch() -> None:
+    (launch,) = read_launches(LEAN, launch_index=13)
+    assert (launch.index, launch.name) == (13, "silu_k")
+    assert launch.share_pct == pytest.approx(5.35, abs=0.01)
+    assert read_launches(LEAN, "silu_k", 13) == (launch,)
+    for index in (17, -1):
+        with pytest.raises(UsageError, match="holds 17 launches, 0 to 16"):
+            read_launches(LEAN, launch_index=index)
+    with pytest.raises(UsageError, match="launch of silu_k, which --kernel leaves out"):
+        read_launches(LEAN, "mm_k", 13)
+
+
+@needs_data
+def test_identity_of_a_cutile_launch() -> None:
+    launch = read_launches(LEAN, "^mm_k$")[1]
+    assert launch.symbol.startswith("mm_k_Kt1_A2bf16_")
+    assert [(c.position, c.value) for c in launch.constants][:3] == [(3, 128), (4, 256), (5, 64)]
+    assert launch.role == "kernel"
+    everything = read_launches(LEAN)
+    assert sum(each.share_pct or 0 for each in everything) == pytest.approx(100)
+
+
+@needs_data
+def test_names_and_nvtx_ranges_of_other_launches() -> None:
+    fill, target = read_launches(DATA / "public" / "AlpriElse+cs599k__silu_triton_silu-2025-04-18-v7.ncu-rep")
+    assert (fill.name, fill.role) == ("distribution_elementwise_grid_stride_kernel", "fill")
+    assert (target.name, target.role, target.nvtx) == ("silu_kernel_non_strided", "kernel", ())
+    assert [round(launch.share_pct or 0) for launch in (fill, target)] == [49, 51]
+    launches = read_launches(DATA / "public" / "NVIDIA+nsight-training__manual_nvtx.ncu-rep")
+    assert launches[0].nvtx == ("run_test", "init_data")
+
+
+@needs_data
+def test_the_bare_name_of_every_recorded_function() -> None:
+    for path in PUBLIC:
+        if "window-512" not in path.name:
+            for launch in read_launches(path):
+                assert function_name(launch.symbol) == launch.name
 
 
 @needs_data
@@ -135,25 +130,3 @@ def test_other_peoples_reports(path: Path, tmp_path: Path) -> None:
             assert launch.roofline.pct_of_limit is None
         if launch.duration_us is None or launch.sol.memory_pct is None:
             assert launch.diagnosis.bottleneck == "unknown"
-
-
-def observe(**values: float) -> dict[str, Evidence]:
-    return {name: Evidence("metric", name, value) for name, value in values.items()}
-
-
-def test_limits_are_unknown_without_peaks() -> None:
-    assert limits_of(observe(dram_peak=0.0, dram_pct=50)).source == "unknown"
-    assert limits_of(observe(dram_peak=2e12)).dram_gbs == pytest.approx(2000)
-
-
-def test_roofline_needs_every_operation_that_ran() -> None:
-    counted = observe(
-        fp32_ops=1e9, fp64_ops=0, dram_bytes=1e9, dram_peak=1e12, fp32_peak=1e13, duration_us=2000
-    )
-    assert roofline_of(counted) == Roofline()  # nothing says that the tensor cores were idle
-    complete = {**counted, **observe(tensor_pct=0)}
-    assert roofline_of(complete) == Roofline(
-        1.0, pytest.approx(10), "memory", pytest.approx(1000), pytest.approx(50)
-    )
-    assert roofline_of({**complete, **observe(tensor_ops_bf16=1e12)}) == Roofline(1001.0)
-    assert number(complete, "tensor_pct") == 0

@@ -78,6 +78,6 @@ def test_the_compiler_is_found_beside_the_package_then_on_path_then_in_the_toolk
 
 
 def test_a_machine_without_the_compiler_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tileiras, "_candidates", lambda: iter(()))
+    monkeypatch.setattr(tileiras, "_candidates", lambda _: iter(()))
     with pytest.raises(ToolMissing, match=r'pip install "kdiag\[gpu\]"'):
         find_tileiras()

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import cuda.tile as ct
-import torch
-
 import cuda_kernels
 import tile_kernels as tk
+import torch
 
 Launch = Callable[[], object]
 

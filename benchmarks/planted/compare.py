@@ -90,8 +90,8 @@ def recorded(path: Path) -> Iterator[Row]:
 def reported(report: Path, truth: Path) -> Iterator[Row]:
     """The launches of a report."""
     import ncu_report
-
     from extract import vendor_rules
+
     from kdiag.diagnose.report import read_launches
 
     context = ncu_report.load_report(str(report))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import torch
-
 import held_out_kernels as hk
+import torch
 from cases import Case, cuda_pair, empty, random, tiles
 
 

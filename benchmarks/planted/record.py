@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 import torch
-
 from cases import Case, cuda_cases, host_cases, tile_cases
 from held_out import held_out_cases
+
 from kdiag.executors.device_timing import Budget, Flush, interleaved
 from kdiag.executors.paired_statistics import paired_ratio
 

@@ -3,8 +3,6 @@
 The fault is in the name: `<fault>_slow` has it, `<fault>_fast` does not. Fused-in extras are left out on purpose.
 """
 
-# ruff: noqa: D103 - the names say it; a docstring for each pair would repeat them
-
 import cuda.tile as ct
 
 LOG2E = 1.4426950408889634

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import tempfile
-import traceback
 
 import click
 
@@ -13,8 +11,9 @@ from kdiag import __version__
 from kdiag.errors import BUG, INTERRUPTED, USAGE, KdiagError
 
 VERBS = {
-    "profile": "Say what limits each kernel of an Nsight Compute report, and why.",
+    "profile": "Say what limits a kernel, and why: from a report, a workload, or a program.",
     "plan": "Rank the optimizations for a kernel, with evidence and diffs.",
+    "doctor": "Say what this machine has for kdiag, and what each missing thing costs.",
     "auto": "Apply optimizations one at a time; keep what is correct and faster.",
 }
 
@@ -74,6 +73,9 @@ def run(arguments: list[str]) -> int:
 
 
 def _report_bug(error: Exception) -> int:
+    import tempfile  # two modules that only a bug needs; a report is read in a quarter of a second
+    import traceback
+
     with tempfile.NamedTemporaryFile("w", prefix="kdiag-bug-", suffix=".log", delete=False) as log:
         log.write(f"kdiag {__version__}, Python {sys.version}\narguments: {sys.argv[1:]}\n\n")
         traceback.print_exception(error, file=log)

@@ -48,6 +48,32 @@ def read(path: Path) -> Workload | CommandWorkload:
     return _read_toml(path) if path.suffix == ".toml" else _read_python(path)
 
 
+def of_kernel_file(kernel_file: Path, named: Path | None) -> Workload | CommandWorkload | None:
+    """The named workload, else a kdiag.toml or workload.py beside the kernel that is about this very file, else None.
+
+    Raises WorkloadError for a named workload that is about another file.
+    """
+    if named is not None:
+        found = read(named)
+        if found.kernel_file.resolve() != kernel_file.resolve():
+            raise WorkloadError(
+                f"{named} is about {found.kernel_file}, not {kernel_file}; name its own workload."
+            )
+        return found
+    for name in ("kdiag.toml", "workload.py"):
+        path = kernel_file.parent / name
+        if path.is_file() and (found := read(path)).kernel_file.resolve() == kernel_file.resolve():
+            return found
+    return None
+
+
+def is_workload(path: Path) -> bool:
+    """Whether the path is a workload by its form: a folder, a .toml, or a Python file that names its KERNEL_FILE."""
+    if path.suffix != ".py":
+        return True
+    return any(line.startswith("KERNEL_FILE") for line in read_source(path).splitlines())
+
+
 def _read_toml(path: Path) -> Workload | CommandWorkload:
     try:
         table = tomllib.loads(path.read_text())

@@ -10,12 +10,12 @@ import click
 from rich.console import Console
 
 from kdiag import workload as workloads
-from kdiag.errors import UsageError, WorkloadError
+from kdiag.errors import UsageError
 from kdiag.loop.candidates import PlanRequest, Rounding, plan
 from kdiag.loop.compiler import TARGETS, Compiler
 from kdiag.loop.findings import choose_kernel, gather
 from kdiag.reporters import json_plan, terminal_plan
-from kdiag.workload import CommandWorkload, Workload
+from kdiag.workload import CommandWorkload
 
 
 @click.command("plan")
@@ -58,7 +58,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         raise UsageError("--exact and --allow-rounding contradict each other; give one of them.")
     source = workloads.read_source(kernel_file)
     name = choose_kernel(source, str(kernel_file), kernel)
-    described = _workload(kernel_file, workload)
+    described = workloads.of_kernel_file(kernel_file, workload)
     declares = isinstance(described, CommandWorkload) or (
         described is not None and described.declares_tolerance
     )
@@ -75,19 +75,3 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     console = Console()
     terminal_plan.render_diagnosis(findings.diagnosis, console)
     terminal_plan.render(suggestions, name, target, console, verbose=verbose)
-
-
-def _workload(kernel_file: Path, named: Path | None) -> Workload | CommandWorkload | None:
-    """The named workload, else a kdiag.toml or workload.py beside the kernel that is about this very file."""
-    if named is not None:
-        found = workloads.read(named)
-        if found.kernel_file.resolve() != kernel_file.resolve():
-            raise WorkloadError(
-                f"{named} is about {found.kernel_file}, not {kernel_file}; name its own workload."
-            )
-        return found
-    for name in ("kdiag.toml", "workload.py"):
-        path = kernel_file.parent / name
-        if path.is_file() and (found := workloads.read(path)).kernel_file.resolve() == kernel_file.resolve():
-            return found
-    return None

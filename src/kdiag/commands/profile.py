@@ -1,4 +1,4 @@
-"""`kdiag profile`: what limits each launch of a profiler report, and why."""
+"""`kdiag profile`: what limits a kernel, and why: from a report, a workload, or a program run under the profiler."""
 
 from __future__ import annotations
 
@@ -7,25 +7,128 @@ from pathlib import Path
 
 import click
 
-from kdiag.diagnose.profile import profile_report
+from kdiag.errors import UsageError
+from kdiag.records import Profile
 
 
-@click.command("profile")
-@click.argument("report", type=click.Path(path_type=Path))
+class WithCommand(click.Command):
+    """Keeps what stands behind `--` apart from kdiag's own arguments; click itself would mix them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Leave the command behind `--` in `ctx.meta`, None without one."""
+        ctx.meta["command"] = None
+        if "--" in args:
+            at = args.index("--")
+            args, ctx.meta["command"] = args[:at], tuple(args[at + 1 :])
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The usage line, with the command it may take."""
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
+
+
+@click.command("profile", cls=WithCommand)
+@click.argument("what", type=click.Path(path_type=Path), required=False)
 @click.option("--kernel", metavar="REGEX", help="Only launches whose name or symbol matches.")
+@click.option("--launch-index", type=click.IntRange(min=0), help="Only this launch of a report, from 0.")
+@click.option(
+    "--workload", type=click.Path(path_type=Path), help="How to run the kernel, and what it needs at least."
+)
+@click.option(
+    "--configuration", type=click.IntRange(min=0), default=0, help="Which of the workload's configurations."
+)
+@click.option(
+    "--target", metavar="SM", help="Compile for this architecture and judge without a GPU, e.g. sm_100."
+)
+@click.option("--ncu", is_flag=True, help="Use Nsight Compute for a workload, in place of sampling.")
+@click.option(
+    "--set",
+    "set_name",
+    default="minimal",
+    show_default=True,
+    help="Counters for ncu: minimal, sections or full.",
+)
+@click.option(
+    "--launch-count", type=click.IntRange(min=1), help="Profile so many launches at most under ncu."
+)
+@click.option("--save", type=click.Path(path_type=Path), help="Keep the report that ncu writes in this file.")
+@click.option("--timeout", type=click.FloatRange(min=1), default=600, help="Seconds for a command under ncu.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.profile/1).")
-def command(report: Path, kernel: str | None, as_json: bool) -> None:
-    """Say what limits each kernel of an Nsight Compute report (.ncu-rep), and why.
+@click.pass_context
+def command(  # noqa: PLR0913, PLR0917 - one parameter an option
+    ctx: click.Context,
+    what: Path | None,
+    kernel: str | None,
+    launch_index: int | None,
+    workload: Path | None,
+    configuration: int,
+    target: str | None,
+    ncu: bool,
+    set_name: str,
+    launch_count: int | None,
+    save: Path | None,
+    timeout: float,
+    as_json: bool,
+) -> None:
+    r"""Say what limits a kernel, and why.
 
-    SM, memory and DRAM are percent of their peaks; roof is percent of what the roofline allows, with limits taken from
-    the report itself. A figure that the report does not hold is "-", and causes that need it are not evaluated.
+    \b
+    kdiag profile report.ncu-rep            a report of Nsight Compute, its CSV or its printed tables
+    kdiag profile my_workload/              on a GPU: counters sampled while it runs; without one: what the compiler says
+    kdiag profile kernel.py --target sm_100 what the compiler says, for any architecture
+    kdiag profile -- python script.py       a program under Nsight Compute
+
+    SM, memory and DRAM are percent of their peaks; roof is percent of what the roofline allows. A figure that is not
+    known is "-", and causes that need it are not evaluated.
     """
-    profile = profile_report(report, kernel)
+    program: tuple[str, ...] | None = ctx.meta["command"]
+    if (what is None) == (program is None):
+        raise UsageError("Name one thing to profile: a report, a kernel, a workload, or a command after --.")
+    if program is not None:
+        from kdiag.loop.profile_program import ProgramRequest, profile_program
+
+        request = ProgramRequest(program, kernel, set_name, launch_count, timeout, save)
+        profile = profile_program(request, _say, _show)
+    elif what is not None and _is_report(what):
+        profile = _of_report(what, kernel, launch_index, workload)
+    else:
+        assert what is not None
+        from kdiag.loop.profile_workload import WorkloadRequest, profile_workload
+
+        profile = profile_workload(WorkloadRequest(what, workload, kernel, configuration, target, ncu), _say)
+    _print(profile, as_json)
+
+
+def _is_report(what: Path) -> bool:
+    """Python files, folders and kdiag.toml are kernels and workloads; everything else is read as a report."""
+    return not what.is_dir() and what.suffix not in {".py", ".toml"}
+
+
+def _of_report(path: Path, kernel: str | None, launch_index: int | None, workload: Path | None) -> Profile:
+    if workload is not None:
+        from kdiag.loop.profile_workload import profile_report_with
+
+        return profile_report_with(path, workload, kernel, launch_index)
+    from kdiag.diagnose.profile import profile_report
+
+    return profile_report(path, kernel, launch_index)
+
+
+def _print(profile: Profile, as_json: bool) -> None:
+    """Each reporter is loaded only when it is used: rich takes longer to load than a report."""
     if as_json:
-        from kdiag.reporters import json_profile  # each reporter is loaded only when it is used
+        from kdiag.reporters import json_profile
 
         click.echo(json.dumps(json_profile.to_json(profile), indent=2))
         return
-    from kdiag.reporters import terminal_profile  # rich takes longer to load than a report
+    from kdiag.reporters import terminal_profile
 
     terminal_profile.render(profile)
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _show(text: str) -> None:
+    click.echo(text, nl=False, err=True)

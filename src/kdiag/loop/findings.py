@@ -9,12 +9,15 @@ from kdiag.diagnose.classify import classify
 from kdiag.diagnose.metrics import number
 from kdiag.diagnose.observe import from_compilation
 from kdiag.diagnose.observe_source import from_source
+from kdiag.diagnose.profile import grid_of
 from kdiag.diagnose.report import read_launches
-from kdiag.diagnose.roofline import roofline_of
+from kdiag.diagnose.roofline import headroom_of, roofline_of
 from kdiag.diagnose.source import read_source
 from kdiag.errors import UsageError
 from kdiag.loop.compiler import Compiler, of_kernel
+from kdiag.loop.least_work import least_work
 from kdiag.records import Compilation, CompileFailure, Diagnosis, Evidence, Observations
+from kdiag.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ def gather(
     facts = read_source(source, compiler.file_name)
     observations: dict[str, Evidence] = {**from_source(facts, kernel), **(timing or {})}
     notes = []
-    compilation = of_kernel(compiler.compile_one(source), kernel)
+    everything = compiler.compile_one(source)
+    compilation = of_kernel(everything, kernel)
     if isinstance(compilation, CompileFailure):
         notes.append(f"no compiler evidence: {compilation.message}")
     else:
@@ -55,11 +59,13 @@ def gather(
         launches = read_launches(report, f"^{kernel}$")
         longest = max(launches, key=lambda launch: launch.duration_us or 0.0)
         observations |= longest.observations
+        if isinstance(compiler.workload, Workload):
+            grid = grid_of(longest.observations)
+            observations |= least_work(compiler.workload, everything, kernel, grid, compiler.target)
         notes += _other_card(longest.observations, compiler.target)
     else:
         notes.append("no profiler report: counters are unavailable")
-    pct = roofline_of(observations).pct_of_limit
-    headroom = max(1.0, 100 / pct) if pct else None
+    headroom = headroom_of(roofline_of(observations))
     return Findings(observations, classify(observations), compilation, tuple(notes), headroom)
 
 

@@ -15,6 +15,7 @@ from kdiag.records.compilation import (
     Launch,
     Remark,
     ScalarArgument,
+    TuningSpace,
 )
 from kdiag.records.diagnosis import (
     Cause,
@@ -23,6 +24,7 @@ from kdiag.records.diagnosis import (
     LaunchProfile,
     LaunchRole,
     Limits,
+    OtherLaunches,
     Profile,
     Roofline,
     RooflineLevel,
@@ -63,6 +65,7 @@ __all__ = [
     "LaunchRole",
     "Limits",
     "Observations",
+    "OtherLaunches",
     "Place",
     "Profile",
     "Promise",
@@ -76,6 +79,7 @@ __all__ = [
     "ScalarArgument",
     "SpeedOfLight",
     "Suggestion",
+    "TuningSpace",
     "Variant",
     "Verdict",
     "VerdictName",

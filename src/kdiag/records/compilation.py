@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kdiag.records.observations import Place
+from kdiag.records.observations import Place, Scalar
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,34 @@ Argument = ArrayArgument | ScalarArgument
 
 
 @dataclass(frozen=True)
+class TuningSpace:
+    """What a launch wrapper tunes a kernel over: one entry of each tuple for each configuration.
+
+    A value that is no scalar is its text. `hints` are those the wrapper tunes with. `chosen` is the index of the
+    configuration that the captured launch uses; without a GPU nothing can be timed and it is the first.
+    """
+
+    kernel: str
+    configurations: tuple[Mapping[str, Scalar], ...]
+    grids: tuple[tuple[int, ...], ...]
+    hints: tuple[Mapping[str, Scalar], ...]
+    chosen: int = 0
+
+
+@dataclass(frozen=True)
 class Launch:
-    """One captured `ct.launch`; `configuration` is the index in the workload's `configs()`."""
+    """One captured `ct.launch`; `configuration` is the index in the workload's `configs()`.
+
+    `hints` are the compiler hints of the launched kernel for the target, defaults left out. `tuning` is the search
+    that the wrapper took the launch's configuration from.
+    """
 
     kernel: str
     grid: tuple[int, ...]
     arguments: tuple[Argument, ...]
     configuration: int = 0
+    hints: Mapping[str, Scalar] = field(default_factory=dict)
+    tuning: TuningSpace | None = None
 
 
 @dataclass(frozen=True)

@@ -142,10 +142,22 @@ class LaunchProfile:
 
 
 @dataclass(frozen=True)
+class OtherLaunches:
+    """Launches beside the kernels that are diagnosed, taken together by name: fills, copies, kernels of libraries."""
+
+    name: str
+    role: LaunchRole
+    launches: int
+    duration_us: float | None
+    share_pct: float | None
+
+
+@dataclass(frozen=True)
 class Profile:
     """All launches of a report, of a live run, or of a compilation. `notes` say what could not be had, and why."""
 
     source: str
     gpu: Gpu
     kernels: tuple[LaunchProfile, ...]
+    others: tuple[OtherLaunches, ...] = ()
     notes: tuple[str, ...] = ()

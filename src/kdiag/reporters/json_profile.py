@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kdiag.records import Cause, Evidence, Gpu, LaunchProfile, Profile
+from dataclasses import asdict
+
+from kdiag.records import Cause, CompileEvidence, Evidence, Gpu, LaunchProfile, Profile
 
 SCHEMA = "kdiag.profile/1"
 
@@ -16,6 +18,8 @@ def to_json(profile: Profile) -> Json:
         "source": profile.source,
         "gpu": _gpu(profile.gpu),
         "kernels": [_launch(launch) for launch in profile.kernels],
+        "others": [asdict(other) for other in profile.others],
+        "notes": list(profile.notes),
     }
 
 
@@ -28,7 +32,9 @@ def _gpu(gpu: Gpu) -> Json:
         "limits": {
             "dram_gbs": limits.dram_gbs,
             "l2_gbs": limits.l2_gbs,
+            "l1_gbs": limits.l1_gbs,
             "fp32_tflops": limits.fp32_tflops,
+            "fp64_tflops": limits.fp64_tflops,
             "tensor_tflops": dict(limits.tensor_tflops),
         },
         "limits_from": limits.source,
@@ -36,26 +42,40 @@ def _gpu(gpu: Gpu) -> Json:
 
 
 def _launch(launch: LaunchProfile) -> Json:
-    sol, roofline, diagnosis = launch.sol, launch.roofline, launch.diagnosis
+    sol, diagnosis = launch.sol, launch.diagnosis
     return {
         "index": launch.index,
         "name": launch.name,
         "symbol": launch.symbol,
+        "role": launch.role,
+        "constants": dict(launch.constants),
         "grid": launch.grid,
         "block": launch.block,
         "duration_us": launch.duration_us,
+        "share_pct": launch.share_pct,
         "sol": {"compute_pct": sol.compute_pct, "memory_pct": sol.memory_pct, "dram_pct": sol.dram_pct},
-        "roofline": {
-            "intensity_flop_per_byte": roofline.intensity_flop_per_byte,
-            "ridge": roofline.ridge,
-            "limited_by": roofline.limited_by,
-            "limit_us": roofline.limit_us,
-            "pct_of_limit": roofline.pct_of_limit,
-        },
+        "roofline": asdict(launch.roofline),
         "bottleneck": diagnosis.bottleneck,
         "confidence": diagnosis.confidence,
         "causes": [_cause(cause) for cause in diagnosis.causes],
         "not_evaluated": list(diagnosis.not_evaluated),
+        "contradictions": list(launch.contradictions),
+        "compiled": None if launch.compiled is None else _compiled(launch.compiled),
+    }
+
+
+def _compiled(compiled: CompileEvidence) -> Json:
+    return {
+        "target": compiled.target,
+        "registers": compiled.registers,
+        "stack_bytes": compiled.stack_bytes,
+        "shared_bytes": compiled.shared_bytes,
+        "threads": compiled.threads,
+        "blocks_per_sm": compiled.blocks_per_sm,
+        "occupancy_pct": compiled.occupancy_pct,
+        "occupancy_limited_by": compiled.limited_by,
+        "instructions": dict(compiled.instructions),
+        "remarks": [asdict(remark) for remark in compiled.remarks],
     }
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kdiag.records import Cause, Gpu, LaunchProfile, Profile
+from kdiag.records import Cause, CompileEvidence, Evidence, Gpu, LaunchProfile, Profile, Roofline
 from kdiag.rules.load_causes import load_causes
 
 PIPED_WIDTH = 100
@@ -17,7 +19,18 @@ COLOURS = {
     "compute": "green",
     "latency": "yellow",
     "scheduling": "magenta",
+    "host": "cyan",
     "unknown": "red",
+}
+
+
+# Where an observation comes from, by the prefix of its name, and how to get it; counters have none.
+SOURCES: Mapping[str, str] = {
+    "": "counters",
+    "compile": "the compiler (--workload)",
+    "source": "the kernel's source (--workload)",
+    "work": "the bytes and operations it needs (--workload)",
+    "timing": "timing on a GPU (a workload)",
 }
 
 
@@ -28,8 +41,15 @@ def render(profile: Profile) -> None:
         console = Console(highlight=False, width=PIPED_WIDTH)
     console.print(_heading(profile))
     console.print(_table(profile))
-    for launch in profile.kernels:
-        _evidence(console, launch)
+    for line in _beside(profile):
+        console.print(Text(line, "dim"))
+    open_questions = [_not_evaluated(launch) for launch in profile.kernels]
+    shared = open_questions[0] if len(set(open_questions)) == 1 else ""
+    for launch, open_question in zip(profile.kernels, open_questions, strict=True):
+        _evidence(console, launch, "" if shared else open_question)
+    if shared:
+        console.print()
+        console.print(Text(f"not evaluated: {shared}", "dim"))
 
 
 def _heading(profile: Profile) -> Text:
@@ -48,7 +68,9 @@ def _card(gpu: Gpu) -> str:
 def _limits(gpu: Gpu) -> str:
     limits = gpu.limits
     if limits.source == "unknown":
-        return "limits: not in this report, so no roofline (ncu --set full records them)"
+        return (
+            "limits: neither measured nor in the table of cards, so no roofline (ncu --set full records them)"
+        )
     parts = [
         f"DRAM {limits.dram_gbs:,.0f} GB/s" if limits.dram_gbs else "",
         f"L2 {limits.l2_gbs:,.0f} GB/s" if limits.l2_gbs else "",
@@ -95,6 +117,22 @@ def _row(launch: LaunchProfile) -> tuple[Text, ...]:
     )
 
 
+def _beside(profile: Profile) -> list[str]:
+    """What else was launched, and what could not be had."""
+    lines = []
+    if profile.others:
+        rows = [
+            f"{other.launches} x {other.name} ({other.role}, {_share(other.share_pct)})"
+            for other in profile.others
+        ]
+        lines.append("beside these, not diagnosed: " + ", ".join(rows))
+    return [*lines, *(f"note: {note}" for note in profile.notes)]
+
+
+def _share(share_pct: float | None) -> str:
+    return "time unknown" if share_pct is None else f"{share_pct:.0f} % of the time"
+
+
 def _shape(shape: tuple[int, ...] | None) -> str:
     """Write a grid without its trailing ones, or "-" when it is unavailable."""
     if shape is None:
@@ -115,21 +153,87 @@ def _cause(cause: Cause) -> str:
     return "unknown" if cause.id == "unknown" else f"{cause.id} {100 * cause.score:.0f}%"
 
 
-def _evidence(console: Console, launch: LaunchProfile) -> None:
+def _evidence(console: Console, launch: LaunchProfile, open_question: str) -> None:
     """Print what shows the best causes of one launch, and what to do about the first."""
     diagnosis = launch.diagnosis
     console.print()
-    console.print(Text.assemble(f"#{launch.index} ", (launch.name, "bold"), f"  {diagnosis.bottleneck}"))
+    console.print(Text.assemble(f"#{launch.index} ", (launch.name, "bold"), f"  {_title(launch)}"))
+    colour = COLOURS.get(diagnosis.bottleneck, "default")
     for cause in diagnosis.causes[:CAUSES_SHOWN]:
-        sentences = "; ".join(each.text for each in cause.evidence) or "what was collected does not decide"
-        line = Text.assemble((_cause(cause), COLOURS.get(diagnosis.bottleneck, "default")), f": {sentences}")
-        console.print(Padding(line, (0, 0, 0, 3)))
-    advice = load_causes()[diagnosis.causes[0].id].what_to_do
-    console.print(Padding(Text.assemble(("do: ", "dim"), advice), (0, 0, 0, 3)))
-    if all(figure is None for figure in (launch.sol.compute_pct, launch.sol.memory_pct, launch.duration_us)):
-        console.print(
-            Padding(Text("not evaluated: nothing was measured of this launch", "dim"), (0, 0, 0, 3))
-        )
-    elif diagnosis.not_evaluated:
-        names = ", ".join(line.partition(":")[0] for line in diagnosis.not_evaluated)
-        console.print(Padding(Text(f"not evaluated, counters missing: {names}", "dim"), (0, 0, 0, 3)))
+        sentences = "; ".join(_sentence(each) for each in cause.evidence)
+        said = sentences or "what was collected does not decide"
+        _indented(console, Text.assemble((_cause(cause), colour), f": {said}"))
+    if launch.contradictions:
+        _indented(console, Text("the counters contradict each other, so none of them is used", "red"))
+    _indented(console, Text.assemble(("do: ", "dim"), load_causes()[diagnosis.causes[0].id].what_to_do))
+    for label, text in (
+        ("roof: ", _roofline(launch.roofline)),
+        ("code: ", "" if launch.compiled is None else _compiled(launch.compiled)),
+        ("not evaluated: ", open_question),
+    ):
+        if text:
+            _indented(console, Text(label + text, "dim"))
+
+
+def _indented(console: Console, text: Text) -> None:
+    console.print(Padding(text, (0, 0, 0, 3)))
+
+
+def _title(launch: LaunchProfile) -> str:
+    """The bottleneck, and what tells this launch from others of the kernel."""
+    constants = ", ".join(f"{name}={value}" for name, value in launch.constants.items())
+    share = "" if launch.share_pct is None else f"{launch.share_pct:.0f} % of the time"
+    return ", ".join(part for part in (launch.diagnosis.bottleneck, share, constants) if part)
+
+
+def _sentence(evidence: Evidence) -> str:
+    where = evidence.where
+    place = f" ({where.file}:{where.line}:{where.column})" if where is not None else ""
+    return evidence.text + place
+
+
+def _roofline(roofline: Roofline) -> str:
+    """Percent of the peak of every level and pipe that was in use, and the excess where it is known."""
+    parts = [
+        f"{name} {pct:.0f} %"
+        for name, pct in [
+            *((level.level.upper(), level.pct_of_limit) for level in roofline.levels),
+            *((pipe.pipe, pipe.pct_of_limit) for pipe in roofline.pipes),
+        ]
+        if pct is not None and pct >= 0.5
+    ]
+    if roofline.intensity_flop_per_byte is not None:
+        parts.append(f"{roofline.intensity_flop_per_byte:.3g} FLOP/byte")
+    if roofline.excess_traffic is not None:
+        parts.append(f"{roofline.excess_traffic:.2f} x the bytes it needs")
+    return ", ".join(parts)
+
+
+def _compiled(compiled: CompileEvidence) -> str:
+    parts = [
+        f"{compiled.registers} registers" if compiled.registers else "",
+        f"{compiled.stack_bytes} bytes of stack (spills)" if compiled.stack_bytes else "",
+        f"{compiled.shared_bytes} bytes of shared memory" if compiled.shared_bytes else "",
+        f"{compiled.occupancy_pct:.3g} % occupancy, limited by {compiled.limited_by}"
+        if compiled.occupancy_pct is not None
+        else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _not_evaluated(launch: LaunchProfile) -> str:
+    """The causes that could not be judged, by what would be needed."""
+    measured = (launch.sol.compute_pct, launch.sol.memory_pct, launch.duration_us)
+    if all(figure is None for figure in measured) and launch.compiled is None:
+        return "nothing was measured of this launch"
+    causes: dict[str, list[str]] = {}
+    for line in launch.diagnosis.not_evaluated:
+        cause, _, needs = line.partition(": needs ")
+        causes.setdefault(_source(needs.split(", ")), []).append(cause)
+    return "; ".join(f"{', '.join(names)}: for want of {SOURCES[source]}" for source, names in causes.items())
+
+
+def _source(metrics: Iterable[str]) -> str:
+    """The prefix of the first metric that has one: `excess_traffic` is made of counters and `work.bytes`."""
+    known = [name.partition(".")[0] if "." in name else "" for name in metrics]
+    return next((name for name in known if name), "")

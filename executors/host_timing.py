@@ -1,0 +1,124 @@
+"""How much of a run is the GPU's and how much the host's, measured without a profiler.
+
+Runs that follow each other are timed twice: as the host makes them, and queued up behind a kernel that only waits, so
+that the GPU finds all of them ready. The difference is time in which the GPU waits for the host.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kdiag import isolate
+from kdiag.executors.bench import Source
+from kdiag.isolate import Died
+from kdiag.records import Evidence
+from kdiag.workload import Workload, load_module
+
+TIMEOUT_S = 120.0  # compilation of the kernel included
+SEED = 1
+MOST_RUNS = 20
+QUEUE = 800  # launches that fit a stream's queue of 1024 with room for what else the wrapper launches
+REPEATS = 7
+WAIT_CYCLES = 200_000_000  # about 0.1 s at 2 GHz: longer than the host takes to queue the runs
+
+
+@dataclass(frozen=True)
+class TimingRequest:
+    """Time one configuration of a workload with the kernel file `source`."""
+
+    workload: Workload
+    source: Source
+    configuration: int = 0
+
+
+@dataclass(frozen=True)
+class RunTiming:
+    """One run: `period_us` from one to the next as the host makes them, `device_us` with all of them queued.
+
+    `launches` counts cuTile launches alone.
+    """
+
+    period_us: float
+    device_us: float
+    launches: int
+
+    def observations(self) -> dict[str, Evidence]:
+        """The `timing.*` observations."""
+        idle = max(0.0, 100 * (1 - self.device_us / self.period_us))
+        found = {
+            "timing.host_share_pct": Evidence(
+                "timing",
+                "timing.host_share_pct",
+                idle,
+                "%",
+                text="time between runs in which the GPU is idle",
+            ),
+            "timing.launches": Evidence(
+                "timing", "timing.launches", self.launches, "", text="cuTile launches a run"
+            ),
+        }
+        if self.launches:
+            each = self.device_us / self.launches
+            found["timing.mean_launch_us"] = Evidence(
+                "timing", "timing.mean_launch_us", each, "us", text="time on the GPU for each cuTile launch"
+            )
+        return found
+
+
+def time_runs(request: TimingRequest, *, timeout_s: float = TIMEOUT_S) -> RunTiming | Died:
+    """Time a workload in a child process."""
+    return isolate.run(_time_runs, request, timeout_s=timeout_s)
+
+
+def _time_runs(request: TimingRequest) -> RunTiming:
+
+    from kdiag.executors.pm_launches import recorded_launches
+
+    with recorded_launches() as launches:
+        search = request.workload.kernel_file.parent
+        module = load_module(request.source.path, search=search, source_hash=request.source.hash)
+        workload = load_module(request.workload.path, search=request.workload.path.parent)
+        config = workload.configs()[request.configuration]
+        inputs = workload.make_inputs(config, "cuda", SEED)
+        workload.run(module, inputs)
+        count = len(launches)
+
+    def run() -> object:
+        return workload.run(module, inputs)
+
+    runs = max(1, min(MOST_RUNS, QUEUE // max(1, count)))
+    _period_us(run, runs)  # a warm-up
+    return RunTiming(
+        period_us=statistics.median(_period_us(run, runs) for _ in range(REPEATS)),
+        device_us=statistics.median(_queued_us(run, runs) for _ in range(REPEATS)),
+        launches=count,
+    )
+
+
+def _period_us(run: Callable[[], object], runs: int) -> float:
+    """Wall time from run to run, the last one's work included."""
+    import torch
+
+    torch.cuda.synchronize()
+    started = time.perf_counter()
+    for _ in range(runs):
+        run()
+    torch.cuda.synchronize()
+    return (time.perf_counter() - started) * 1e6 / runs
+
+
+def _queued_us(run: Callable[[], object], runs: int) -> float:
+    """Time on the GPU from run to run, all of them queued while it was kept waiting."""
+    import torch
+
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    torch.cuda._sleep(WAIT_CYCLES)
+    start.record()
+    for _ in range(runs):
+        run()
+    end.record()
+    torch.cuda.synchronize()
+    return float(start.elapsed_time(end)) * 1e3 / runs

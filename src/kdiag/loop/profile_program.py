@@ -1,0 +1,64 @@
+"""Profiles a program under Nsight Compute and reads what comes of it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kdiag.diagnose.profile import profile_launches
+from kdiag.diagnose.report import read_launches
+from kdiag.errors import ReportError
+from kdiag.executors.collect import profile_command
+from kdiag.executors.ncu_command import NcuOptions, estimate
+from kdiag.executors.ncu_output import Collected
+from kdiag.records import Gpu, Profile
+
+
+@dataclass(frozen=True)
+class ProgramRequest:
+    """A command line and how to profile it; `save` is where the report stays, None for nowhere."""
+
+    command: tuple[str, ...]
+    kernel: str | None
+    set_name: str
+    launch_count: int | None
+    timeout_s: float
+    save: Path | None
+
+
+def profile_program(
+    request: ProgramRequest, say: Callable[[str], object], show: Callable[[str], object]
+) -> Profile:
+    """Run the program under ncu and return the profile of its kernels.
+
+    `say` gets lines for the user before the run, `show` what the program prints. Kernels that fail under the profiler
+    are named in the notes. Raises what `profile_command` raises.
+    """
+    options = NcuOptions(
+        set_name=request.set_name,
+        kernel=request.kernel,
+        launch_count=request.launch_count,
+        timeout_s=request.timeout_s,
+    )
+    say(estimate(options).sentence())
+    with tempfile.TemporaryDirectory(prefix="kdiag-ncu-") as folder:
+        report = request.save or Path(folder) / "profile.ncu-rep"
+        collected = profile_command(request.command, options, report, show)
+        return _read(collected, request)
+
+
+def _read(collected: Collected, request: ProgramRequest) -> Profile:
+    name = str(request.save) if request.save is not None else " ".join(request.command)
+    notes = collected.notes
+    if collected.report is None:
+        return Profile(name, Gpu("unknown GPU", None, None), (), notes=notes)
+    try:
+        launches = read_launches(collected.report)
+    except ReportError as error:
+        if collected.failed_kernels:
+            return Profile(name, Gpu("unknown GPU", None, None), (), notes=(*notes, str(error)))
+        raise
+    profile = profile_launches(name, launches, everything=request.kernel is not None)
+    return replace(profile, notes=(*profile.notes, *notes))

@@ -1,0 +1,67 @@
+"""A machine whose ncu is the stand-in of `stand_in_ncu.py`, and commands that run on it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kdiag.executors import ncu_process
+from kdiag.executors.collect import profile_command
+from kdiag.executors.ncu_command import NcuOptions
+from kdiag.executors.ncu_output import Collected
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+RECORDED = EXAMPLES / "softmax" / "softmax.ncu-rep"
+SOFTMAX = "softmax_kernel_Kt1_A2bf16_1v8l0_2t1_3i16_p16_A2bf16_1v8l0_2t1_3i16_p16_I4096"
+MATMUL = "matmul_kernel_Kt1_A2bf16_1v8l0_2t1_3i16_p16_I128_I128_I64"
+FILL = "vectorized_elementwise_kernel"
+
+
+@dataclass
+class Machine:
+    """A machine whose ncu is the stand-in, and a command that runs on it."""
+
+    folder: Path
+    environment: pytest.MonkeyPatch
+
+    def plays(self, what: str, *kernels: str) -> None:
+        self.environment.setenv("STAND_IN_NCU", what)
+        self.environment.setenv("STAND_IN_KERNELS", ",".join(kernels))
+
+    @property
+    def report(self) -> Path:
+        return self.folder / "out.ncu-rep"
+
+    def profile(self, code: str = "print('hello')", options: NcuOptions = NcuOptions()) -> Collected:  # noqa: B008
+        self.shown: list[str] = []
+        return profile_command([sys.executable, "-c", code], options, self.report, self.shown.append)
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    ncu = tools / "ncu"
+    ncu.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("stand_in_ncu.py")} "$@"\n')
+    ncu.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    monkeypatch.setenv("STAND_IN_REPORT", str(RECORDED))
+    monkeypatch.setattr(ncu_process, "GRACE_S", 1.0)
+    return Machine(tmp_path, monkeypatch)
+
+
+def ended(pid: int) -> bool:
+    """Whether a process has ended; a zombie whose new parent has not looked yet counts as ended."""
+    for _ in range(100):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.02)
+    return False

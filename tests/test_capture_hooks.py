@@ -1,0 +1,149 @@
+"""That a launch is recorded however the code that makes it got hold of `ct.launch`, and nothing is left behind."""
+
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("cuda.tile")
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.compiler
+
+import cuda.tile as ct  # noqa: E402 - after the skips
+
+from kdiag.diagnose.capture_hooks import recording  # noqa: E402
+from kdiag.diagnose.capture_record import Recorder, as_mapping, hints_of  # noqa: E402
+from kdiag.errors import WorkloadError  # noqa: E402
+
+KERNEL = """
+import cuda.tile as ct
+from cuda.tile import launch
+from cuda.tile._cext import launch as lowest
+from cuda.tile.tune import exhaustive_search
+
+@ct.kernel(occupancy=2)
+def copy(x, y, TILE: ct.Constant[int]):
+    ct.store(y, (ct.bid(0),), ct.load(x, (ct.bid(0),), (TILE,)))
+
+def made():
+    bound = ct.launch
+    return lambda *arguments: bound(*arguments)
+
+closure = made()
+table = {"launch": ct.launch}
+"""
+
+
+@pytest.fixture
+def module() -> Iterator[ModuleType]:
+    """A module that was imported before anything is recorded."""
+    module = ModuleType("kernels_bound_early")
+    sys.modules[module.__name__] = module
+    exec(KERNEL, vars(module))
+    yield module
+    del sys.modules[module.__name__]
+
+
+def array(size: int) -> Any:
+    return torch.empty(size, device="meta")
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        lambda m: m.ct.launch,
+        lambda m: m.launch,
+        lambda m: m.lowest,
+        lambda m: m.closure,
+        lambda m: m.table["launch"],
+    ],
+    ids=["attribute", "name", "lowest", "closure", "table"],
+)
+def test_early_bindings_are_recorded(
+    module: ModuleType, launch: Callable[[ModuleType], Callable[..., None]]
+) -> None:
+    recorder = Recorder("sm_90")
+    with recording(recorder):
+        launch(module)(None, (4,), module.copy, (array(64), array(64), 16))
+    (one,) = recorder.launches
+    assert (one.launch.kernel, one.launch.grid, one.launch.hints) == ("copy", (4,), {"occupancy": 2})
+
+
+def test_what_is_imported_meanwhile_is_put_back(module: ModuleType) -> None:
+    before = (ct.launch, ct.tune.exhaustive_search)
+    with recording(Recorder("sm_90")):
+        assert ct.launch is not before[0]
+        scope: dict[str, Any] = {}
+        exec("from cuda.tile import launch", scope)
+    assert scope["launch"] is before[0]
+    assert (ct.launch, ct.tune.exhaustive_search) == before
+    assert (module.launch, module.lowest) == (before[0], before[0])
+
+
+def test_the_search_space_is_kept_with_the_launch_that_uses_it(module: ModuleType) -> None:
+    recorder = Recorder("sm_90")
+    space = [SimpleNamespace(tile=16, occupancy=4), SimpleNamespace(tile=32, occupancy=1)]
+    with recording(recorder):
+        best = module.exhaustive_search(
+            space,
+            None,
+            lambda config: (64 // config.tile,),
+            module.copy,
+            lambda config: (array(64), array(64), config.tile),
+            hints_fn=lambda config: {"occupancy": config.occupancy},
+        ).best.config
+        tuned = module.copy.replace_hints(occupancy=best.occupancy)
+        module.launch(None, (64 // best.tile,), tuned, (array(64), array(64), best.tile))
+        module.launch(None, (1,), module.copy, (array(64), array(64), 64))
+    tuned, other = recorder.launches
+    assert tuned.tuning is not None
+    assert tuned.tuning.configurations == ({"tile": 16, "occupancy": 4}, {"tile": 32, "occupancy": 1})
+    assert (tuned.tuning.grids, tuned.tuning.hints) == (((4,), (2,)), ({"occupancy": 4}, {"occupancy": 1}))
+    assert (tuned.tuning.kernel, tuned.tuning.chosen, tuned.launch.hints) == ("copy", 0, {"occupancy": 4})
+    assert other.tuning is None
+
+
+def test_the_old_tuner_launches_the_first_configuration(module: ModuleType) -> None:
+    recorder = Recorder("sm_90")
+    result = recorder.autotune_launch(
+        None,
+        lambda tile: (64 // tile,),
+        module.copy,
+        lambda tile: (array(64), array(64), tile),
+        search_space=lambda: iter([32, 16]),
+        hints_fn=lambda tile: {"occupancy": 64 // tile},
+    )
+    (one,) = recorder.launches
+    assert (one.launch.grid, one.launch.hints, result.tuned_config) == ((2,), {"occupancy": 2}, 32)
+    assert one.tuning is not None
+    assert one.tuning.configurations == ({"value": 32}, {"value": 16})
+
+
+def test_an_empty_search_space_and_a_grid_of_nothing(module: ModuleType) -> None:
+    recorder = Recorder("sm_90")
+    with pytest.raises(WorkloadError, match="search space"):
+        recorder.exhaustive_search([], None, lambda _: (1,), module.copy, None)
+    with pytest.raises(WorkloadError, match=r"grid \(0,\)"):
+        recorder.launch(None, (0,), module.copy, (array(64), array(64), 16))
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"a": 1, "b": [2]}, {"a": 1, "b": "[2]"}),
+        ((64, True), {"0": 64, "1": True}),
+        (SimpleNamespace(a=None), {"a": None}),
+        ("fast", {"value": "fast"}),
+        (frozenset({1}), {"text": "frozenset({1})"}),
+    ],
+)
+def test_configurations_become_names_and_scalars(config: object, expected: dict[str, object]) -> None:
+    assert as_mapping(config) == expected
+
+
+def test_hints_by_target(module: ModuleType) -> None:
+    kernel = module.copy.replace_hints(occupancy=ct.ByTarget(sm_80=2, default=4), opt_level=2)
+    assert hints_of(kernel, "sm_80") == {"occupancy": 2, "opt_level": 2}
+    assert hints_of(kernel, "sm_90") == {"occupancy": 4, "opt_level": 2}

@@ -1,0 +1,80 @@
+"""A command is read to its end, stopped with everything it started, and never blocked."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import pytest
+
+from kdiag.executors import ncu_process
+from kdiag.executors.ncu_process import Ended, run
+from ncu_machine import ended as has_ended
+
+
+def python(code: str, timeout_s: float = 20.0, shown: list[str] | None = None) -> Ended:
+    return run(
+        [sys.executable, "-c", code], os.environ, timeout_s, (shown if shown is not None else []).append
+    )
+
+
+def test_both_streams_are_kept_apart_and_shown() -> None:
+    shown: list[str] = []
+    ended = python(
+        "import sys; print('é', flush=True); print('bad', file=sys.stderr); sys.exit(3)", shown=shown
+    )
+    assert ended == Ended(3, "é\n", "bad\n")
+    assert sorted("".join(shown).splitlines()) == ["bad", "é"]
+
+
+def test_much_output_does_not_block_and_only_its_end_is_kept() -> None:
+    ended = python("import sys; sys.stderr.write('x' * 3_000_000); sys.stderr.write('end')")
+    assert ended.exit_code == 0
+    assert len(ended.stderr) == ncu_process.KEEP
+    assert ended.stderr.endswith("xend")
+
+
+def test_bytes_that_are_no_text_are_replaced() -> None:
+    assert python(r"import os; os.write(1, b'\xff\xc3')").stdout == "\ufffd\ufffd"
+
+
+def test_the_input_is_empty() -> None:
+    assert python("import sys; print(repr(sys.stdin.read()))").stdout == "''\n"
+
+
+def test_something_in_the_background_does_not_keep_the_run_open() -> None:
+    code = "import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(5)']).pid)"
+    start = time.monotonic()
+    ended = python(code)
+    assert time.monotonic() - start < 4
+    os.kill(int(ended.stdout), 9)
+
+
+def test_the_time_limit_ends_the_command_and_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ncu_process, "GRACE_S", 0.3)
+    code = (
+        "import signal, subprocess, sys, time\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "print(child.pid, flush=True); time.sleep(60)"
+    )
+    ended = python(code, timeout_s=1.0)
+    assert ended.stopped == "timeout"
+    assert ended.exit_code == -9
+    assert has_ended(int(ended.stdout))
+
+
+def test_a_command_may_end_by_itself_after_the_interrupt() -> None:
+    code = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGINT, lambda *_: (print('written'), sys.exit(0)))\n"
+        "print('ready', flush=True); time.sleep(60)"
+    )
+    ended = python(code, timeout_s=1.0)
+    assert (ended.stopped, ended.exit_code, ended.stdout) == ("timeout", 0, "ready\nwritten\n")
+
+
+def test_a_program_that_is_not_there() -> None:
+    with pytest.raises(FileNotFoundError):
+        run(["/no/such/program"], os.environ, 1.0, print)

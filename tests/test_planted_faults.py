@@ -1,0 +1,95 @@
+"""Launches with one known fault, recorded on an H200 with and without it (benchmarks/planted): is the fault named?
+
+The held-out launches were recorded after the rules had been fixed; docs/diagnosis.md says how those rules did on them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kdiag.diagnose.classify import classify
+from kdiag.diagnose.metrics import number, with_derived
+from kdiag.records import Diagnosis, Evidence, Observations
+from kdiag.rules.load_metrics import load_metrics
+
+RECORDED = json.loads((Path(__file__).parent / "recordings" / "planted_faults.json").read_text())
+CASES: dict[str, Any] = {case["case"]: case for case in RECORDED["cases"]}
+SLOW = [launch for launch in RECORDED["launches"] if launch["variant"] == "slow"]
+FAST = [launch for launch in RECORDED["launches"] if launch["variant"] == "fast"]
+# What only a whole section of the profiler holds: without it a cause may be missed, but no other may take its place.
+SECTIONS_ONLY = ("spill_instructions", "l2_to_sm_rate", "l1_rate")
+
+
+def observe(launch: dict[str, Any], without: tuple[str, ...] = ()) -> Observations:
+    units = {name: metric.unit for name, metric in load_metrics().items()}
+    known = {
+        name: Evidence("metric", name, value, units[name])
+        for name, value in launch["observations"].items()
+        if name in units and name not in without
+    }
+    for name in ("work_bytes", "work_flops"):
+        if launch[name] is not None:
+            known[name.replace("_", ".")] = Evidence("workload", name, launch[name])
+    return known
+
+
+def diagnose(launch: dict[str, Any], without: tuple[str, ...] = ()) -> Diagnosis:
+    return classify(observe(launch, without))
+
+
+@pytest.mark.parametrize("launch", SLOW, ids=lambda launch: launch["case"])
+def test_the_fault_comes_first(launch: dict[str, Any]) -> None:
+    case = CASES[launch["case"]]
+    assert case["speedup"][1] > 1.2, "removing the fault must have helped, or the label means nothing"
+    diagnosis = diagnose(launch)
+    assert diagnosis.causes[0].id in case["causes"]
+    assert diagnosis.bottleneck in case["bottlenecks"]
+
+
+@pytest.mark.parametrize("launch", SLOW, ids=lambda launch: launch["case"])
+def test_the_fault_comes_first_without_the_counters_of_sections(launch: dict[str, Any]) -> None:
+    assert diagnose(launch, SECTIONS_ONLY).causes[0].id in CASES[launch["case"]]["causes"]
+
+
+HELD_OUT = json.loads((Path(__file__).parent / "recordings" / "held_out_faults.json").read_text())
+HELD_OUT_CASES: dict[str, Any] = {case["case"]: case for case in HELD_OUT["cases"]}
+# Every instruction slot is taken: 32 blocks too many cost 12 %, less than the arithmetic could give.
+KNOWN_MISSES = {"just_over"}
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [each for each in HELD_OUT["launches"] if each["variant"] == "slow"],
+    ids=lambda launch: launch["case"],
+)
+def test_held_out_faults(launch: dict[str, Any]) -> None:
+    found = diagnose(launch).causes[0].id
+    assert (found in HELD_OUT_CASES[launch["case"]]["causes"]) == (launch["case"] not in KNOWN_MISSES)
+
+
+def still_there(launch: dict[str, Any]) -> bool:
+    """Some faults are made smaller by the better kernel, not removed."""
+    return launch["case"] in {"three_passes", "padding", "exponentials", "divisions", "remainders"}
+
+
+@pytest.mark.parametrize(
+    "launch", [launch for launch in FAST if not still_there(launch)], ids=lambda launch: launch["case"]
+)
+def test_the_fault_is_gone_without_it(launch: dict[str, Any]) -> None:
+    assert not {cause.id for cause in diagnose(launch).causes} & set(CASES[launch["case"]]["causes"])
+
+
+def test_what_is_left_is_smaller() -> None:
+    for name, metric in (("three_passes", "excess_traffic"), ("padding", "excess_operations")):
+        slow, fast = (
+            number(with_derived(observe(launch)), metric)
+            for launch in RECORDED["launches"]
+            if launch["case"] == name
+        )
+        assert slow is not None
+        assert fast is not None
+        assert fast < slow

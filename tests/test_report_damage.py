@@ -1,0 +1,163 @@
+"""What is no report, or a broken one: one sentence that says what to do, and never an invented number."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kdiag.diagnose import report_file
+from kdiag.diagnose.report import read_launches
+from kdiag.diagnose.report_container import Container, read_container
+from kdiag.diagnose.report_plausible import plausible
+from kdiag.errors import ReportError
+
+REPORT = Path(__file__).parents[1] / "examples" / "softmax" / "softmax.ncu-rep"
+LEAN = Path(__file__).parents[2] / "shared" / "data" / "h200" / "give-lean.ncu-rep"
+needs_data = pytest.mark.skipif(not LEAN.exists(), reason="the recorded reports are not on this machine")
+
+pytest.importorskip("ncu_report")
+
+
+def refusal(path: Path, content: bytes | None = None) -> str:
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ReportError) as caught:
+        read_launches(path)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "is empty: give the .ncu-rep file"),
+        (b"NV", "although it is called one"),
+        (b"\x97\x00\x00\x00\x08\x00\x10\x01", "ncu was interrupted"),
+        (b"kernel,time\nsoftmax,3\n", "although it is called one"),
+        (gzip.compress(b"NVR\0"), "compressed by gzip: unpack it first"),
+        (b"PK\x03\x04....", "a zip archive: unpack it first"),
+        (b"NVR\0", "cut off or damaged: none of its launches can be read; copy or record it again."),
+        (b"NVR\0" + bytes(range(256)) * 8, "cut off or damaged: none of its launches"),
+        (b"NVR\0\2\0\0\0\x08\7", "holds no profiled launch"),
+        (b"NVR\0\2\0\0\0\x08\x08", "has version 8 of the report format and this kdiag reads up to 7"),
+        (b"\x28\xb5\x2f\xfd" + bytes(40), "holds no profiled launch"),
+        (
+            b"==ERROR== ERR_NVGPUCTRPERM - The user does not have permission",
+            "no permission for the GPU's counters",
+        ),
+        (
+            b"==PROF== Connected\n==WARNING== No kernels were profiled.\n",
+            "an ncu run that profiled no launch",
+        ),
+    ],
+)
+def test_what_is_no_report(tmp_path: Path, content: bytes, sentence: str) -> None:
+    assert sentence in refusal(tmp_path / "some.ncu-rep", content)
+
+
+def test_other_kinds_of_files(tmp_path: Path) -> None:
+    database = tmp_path / "trace.sqlite"
+    with sqlite3.connect(database) as connection:
+        connection.execute("create table t (x)")
+    assert "an SQLite database, such as Nsight Systems exports: give" in refusal(database)
+    assert "is a trace of Nsight Systems" in refusal(tmp_path / "trace.nsys-rep", b"\x00\x01\x02")
+    assert "is not an Nsight Compute report: give" in refusal(tmp_path / "notes.txt", b"hello\n")
+
+
+def test_what_cannot_be_opened(tmp_path: Path) -> None:
+    assert "cannot be read, it is not a file" in refusal(tmp_path)
+    assert "cannot be read: No such file" in refusal(tmp_path / "missing.ncu-rep")
+
+
+def test_the_container(tmp_path: Path) -> None:
+    content = REPORT.read_bytes()
+    with REPORT.open("rb") as stream:
+        assert read_container(stream, len(content)) == Container(7, 1, whole=True)
+    cut = tmp_path / "cut.ncu-rep"
+    for length in range(4, len(content) - 1, len(content) // 50):
+        assert "cut off or damaged" in refusal(cut, content[:length])
+    assert "cut off or damaged" in refusal(cut, content + b"\1")
+
+
+@pytest.mark.skipif(not shutil.which("zstd"), reason="needs the program zstd")
+def test_a_compressed_report(tmp_path: Path) -> None:
+    packed = tmp_path / "report.ncu-repz"
+    subprocess.run(["zstd", "-q", str(REPORT), "-o", str(packed)], check=True)
+    assert read_launches(packed) == read_launches(REPORT)
+
+
+class Range:
+    """A result that is no single kernel, as ncu_report gives it."""
+
+    NameBase_DEMANGLED = 1
+
+    def name(self, base: int = 0) -> str:
+        return ""
+
+    def workload_type(self) -> int:
+        return 1
+
+    def metric_by_name(self, name: str) -> None:
+        return None
+
+    def metric_names(self) -> tuple[str, ...]:
+        return ("gpu__time_duration.sum",)
+
+    def nvtx_state(self) -> None:
+        return None
+
+
+def test_a_result_without_a_kernel_is_called_what_it_is() -> None:
+    launch = report_file._launch(Range())
+    assert (launch.symbol, launch.base_name, launch.whole, launch.figures("x")) == (
+        "range",
+        "range",
+        True,
+        (),
+    )
+
+
+@needs_data
+def test_a_report_that_is_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "cut.ncu-rep"
+    message = refusal(path, LEAN.read_bytes()[:1_000_000])
+    assert "damaged: 1 of its launches can be read; copy or record it again, or choose whole" in message
+    (launch,) = read_launches(path, "softmax_k")
+    assert (launch.name, launch.share_pct) == ("softmax_k", None)
+    assert read_launches(path, launch_index=0) == (launch,)
+
+
+def test_what_the_native_reader_logs_is_not_shown(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    content = bytearray(REPORT.read_bytes())
+    content[len(content) // 2 :: 97] = b"\xff" * len(content[len(content) // 2 :: 97])
+    path = tmp_path / "log.ncu-rep"
+    path.write_bytes(content)
+    with pytest.raises(ReportError):
+        read_launches(path)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_mutated_reports(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    content = bytearray(REPORT.read_bytes())
+    for _ in range(chance.choice([1, 10, 100])):
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    path = tmp_path / "mutated.ncu-rep"
+    path.write_bytes(content)
+    try:
+        launches = read_launches(path)
+    except ReportError:
+        return
+    for launch in launches:
+        for evidence in launch.observations.values():
+            assert isinstance(evidence.value, float)
+            assert plausible(evidence.value, evidence.unit)

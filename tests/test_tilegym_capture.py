@@ -1,0 +1,44 @@
+"""The launches of TileGym's operators, captured without a GPU."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("cuda.tile")
+pytest.importorskip("torch")
+CHECKOUT = os.environ.get("TILEGYM_DIR")
+SOURCES = Path(CHECKOUT or ".") / "src"
+pytestmark = [
+    pytest.mark.compiler,
+    pytest.mark.skipif(CHECKOUT is None, reason="TILEGYM_DIR names no checkout of TileGym"),
+]
+
+from kdiag.diagnose.capture_call import CallRequest, launches_of_call  # noqa: E402
+from kdiag.diagnose.source import read_source  # noqa: E402
+from tilegym_calls import CALLS, TUNED  # noqa: E402 - after the skips
+
+
+@pytest.fixture(scope="module")
+def parameters() -> dict[str, set[tuple[str, ...]]]:
+    """By name of a kernel, the parameters it has in the source, for each file that defines one of that name."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for path in (SOURCES / "tilegym" / "ops" / "cutile").rglob("*.py"):
+        for kernel in read_source(path.read_text("utf-8"), path.name).kernels:
+            found.setdefault(kernel.name, set()).add(kernel.parameters)
+    return found
+
+
+@pytest.mark.parametrize(("function", "arguments"), CALLS, ids=[make.__name__ for _, make in CALLS])
+def test_an_operator_is_captured(
+    function: str, arguments: Callable[[], Any], parameters: dict[str, set[tuple[str, ...]]]
+) -> None:
+    launches = launches_of_call(CallRequest(function, arguments, "sm_90", (str(SOURCES),)), timeout_s=120)
+    for launch in launches:
+        names = dict.fromkeys(argument.name.partition("[")[0] for argument in launch.arguments)
+        assert tuple(names) in parameters[launch.kernel]
+    tunings = [launch.tuning for launch in launches if launch.tuning is not None]
+    assert len(tunings) == TUNED.get(arguments.__name__, 0)
+    assert all(len(tuning.configurations) == len(tuning.grids) > 1 for tuning in tunings)

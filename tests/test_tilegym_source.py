@@ -1,0 +1,71 @@
+"""Every kernel, launch and registration of a TileGym checkout, against an independent count by Python's own parser."""
+
+import ast
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kdiag.diagnose.observe_source import from_source
+from kdiag.diagnose.source import read_source
+from kdiag.diagnose.source_text import beside
+
+CHECKOUT = os.environ.get("TILEGYM_DIR")
+OPERATORS = Path(CHECKOUT or ".") / "src" / "tilegym" / "ops" / "cutile"
+FILES = sorted(OPERATORS.rglob("*.py")) if CHECKOUT else []
+pytestmark = pytest.mark.skipif(not FILES, reason="TILEGYM_DIR names no checkout of TileGym")
+STARTERS = ("ct.launch", "exhaustive_search", "ct.tune.exhaustive_search", "ct_experimental.autotune_launch")
+
+
+def decorated(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            names = [ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list]
+            if any(name in ("ct.kernel", "kernel") for name in names):
+                yield node.name, node.lineno
+
+
+def calls(tree: ast.AST, *names: str) -> list[int]:
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return sorted(call.lineno for call in found if ast.unparse(call.func) in names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(OPERATORS)))
+def test_everything_in_the_file_is_listed(path: Path) -> None:
+    text = path.read_text("utf-8")
+    tree, facts = ast.parse(text), read_source(text, path.name, beside(path))
+    assert sorted((kernel.name, kernel.where.line) for kernel in facts.kernels) == sorted(decorated(tree))
+    assert sorted(site.where.line for site in facts.launches) == calls(tree, *STARTERS)
+    assert len(facts.registrations) == len(calls(tree, "register_impl"))
+    assert all(site.kernels for site in facts.launches), "a launch whose kernel was not found"
+    assert not any(kernel.unresolved for kernel in facts.kernels)
+    for kernel in facts.kernels:
+        assert kernel.accesses
+        assert all(seen.value is not None for seen in from_source(facts, kernel.name).values())
+
+
+def test_every_access_written_in_a_kernel_is_found() -> None:
+    """The lines of all loads, stores, gathers and scatters of the folder, whatever function they stand in."""
+    found: set[tuple[str, int]] = set()
+    written: set[tuple[str, int]] = set()
+    for path in FILES:
+        text = path.read_text("utf-8")
+        for kernel in read_source(text, path.name, beside(path)).kernels:
+            found |= {(Path(access.where.file).name, access.where.line) for access in kernel.accesses}
+        lines = calls(ast.parse(text), "ct.load", "ct.store", "ct.gather", "ct.scatter")
+        written |= {(path.name, line) for line in lines}
+    assert written == found
+
+
+def test_what_is_known_of_some_kernels() -> None:
+    facts = {
+        kernel.name: kernel
+        for path in FILES
+        for kernel in read_source(path.read_text("utf-8"), path.name, beside(path)).kernels
+    }
+    assert facts["_matmul_kernel"].swizzles
+    assert facts["_static_persistent_matmul_kernel"].persistent
+    assert {a.padding_mode for a in facts["_softmax_kernel_tma"].accesses} == {"NEG_INF", None}
+    assert [a.form for a in facts["_softmax_kernel"].accesses] == ["affine", "affine"]
+    assert {a.form for a in facts["_fused_moe_kernel"].accesses} >= {"indirect", "tile-index", "affine"}
