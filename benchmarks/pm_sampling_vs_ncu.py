@@ -17,10 +17,10 @@ from pathlib import Path
 import click
 
 from kdiag import isolate
-from kdiag.diagnose.report import read_launches
-from kdiag.executors import pm_sampling
-from kdiag.executors.collect import NoCounters, collect
-from kdiag.executors.pm_sampling import PmCounters
+from kdiag.diagnose.report.read import read_launches
+from kdiag.executors.ncu.collect import NoCounters, collect
+from kdiag.executors.pm_sampling import sample as pm_sampling
+from kdiag.executors.pm_sampling.sample import PmCounters
 from kdiag.records import Evidence, Observations
 from kdiag.rules.load_metrics import load_metrics
 from kdiag.workload import Workload, read

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kdiag.diagnose.report_plausible import plausible
+from kdiag.diagnose.report.plausible import plausible
 from kdiag.records import Evidence, Observations
 
 
@@ -46,10 +46,14 @@ def _tail_loss(waves: float) -> float:
     return 100 * (1 - waves / math.ceil(waves)) if waves > 1 else 0.0
 
 
-def _wasted_sectors(loads: float, load_bytes: float, stores: float, store_bytes: float, l1_l2: float) -> float:
+def _wasted_sectors(
+    loads: float, load_bytes: float, stores: float, store_bytes: float, l1_l2: float
+) -> float:
     """Against all that L1 asked of L2, so that a few scattered loads beside much TMA traffic count for little."""
     # More than 32 bytes are used of a sector in which lanes meet.
-    wasted = sum(n * (1 - min(used, 32.0) / 32) for n, used in ((loads, load_bytes), (stores, store_bytes)) if n)
+    wasted = sum(
+        n * (1 - min(used, 32.0) / 32) for n, used in ((loads, load_bytes), (stores, store_bytes)) if n
+    )
     return 100 * wasted / max(loads + stores, l1_l2)
 
 

@@ -10,9 +10,9 @@ from kdiag.diagnose.classify import UNKNOWN, classify
 from kdiag.diagnose.contradictions import contradictions
 from kdiag.diagnose.limits import limits_of, limits_of_card
 from kdiag.diagnose.metrics import number, with_derived
-from kdiag.diagnose.report import ReportLaunch, read_launches
+from kdiag.diagnose.report.read import ReportLaunch, read_launches
+from kdiag.diagnose.report.symbol import name_constants
 from kdiag.diagnose.roofline import roofline_of
-from kdiag.diagnose.symbol import name_constants
 from kdiag.records import (
     Cause,
     CompileEvidence,

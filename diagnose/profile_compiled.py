@@ -9,13 +9,13 @@ from dataclasses import replace
 
 from kdiag import isolate
 from kdiag.diagnose.classify import UNKNOWN, classify
-from kdiag.diagnose.compile import compile_workload
-from kdiag.diagnose.observe import from_compilation
-from kdiag.diagnose.observe_remarks import remark_lines
-from kdiag.diagnose.observe_source import from_source
+from kdiag.diagnose.compiler.compile import compile_workload
+from kdiag.diagnose.compiler.observe import from_compilation
+from kdiag.diagnose.compiler.observe_remarks import remark_lines
 from kdiag.diagnose.roofline import roofline_of
-from kdiag.diagnose.source import read_source
-from kdiag.diagnose.source_facts import SourceFacts
+from kdiag.diagnose.source.facts import SourceFacts
+from kdiag.diagnose.source.observe import from_source
+from kdiag.diagnose.source.read import read_source
 from kdiag.diagnose.work import Work, WorkRequest, work_of
 from kdiag.errors import KdiagError, ToolMissing, UsageError, WorkloadError
 from kdiag.isolate import Died

@@ -19,12 +19,12 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from kdiag.diagnose.tileiras import find_tileiras
+from kdiag.diagnose.compiler.tileiras import find_tileiras
 from kdiag.errors import ToolMissing
 from kdiag.records.environment import Tool
 
 TIMEOUT_S = 10.0
-# `--remarks=all` came with CUDA 13.4; see `diagnose.tileiras`.
+# `--remarks=all` came with CUDA 13.4; see `diagnose.compiler.tileiras`.
 REMARKS_SINCE = (13, 4)
 REQUIRED = ("click", "libcst", "networkx", "numpy", "pandas", "rich")
 GPU_EXTRA = 'pip install "kdiag[gpu]"'

@@ -11,7 +11,7 @@ from pathlib import Path
 from kdiag import isolate
 from kdiag.errors import ToolMissing
 from kdiag.executors.bench import Baseline, Counters, Source, Trial
-from kdiag.executors.collect import NoCounters, collect
+from kdiag.executors.ncu.collect import NoCounters, collect
 from kdiag.isolate import Died
 from kdiag.records import Gpu, Observations
 from kdiag.workload import Workload

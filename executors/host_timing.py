@@ -75,7 +75,7 @@ def time_runs(request: TimingRequest, *, timeout_s: float = TIMEOUT_S) -> RunTim
 
 def _time_runs(request: TimingRequest) -> RunTiming:
 
-    from kdiag.executors.pm_launches import recorded_launches
+    from kdiag.executors.pm_sampling.launches import recorded_launches
 
     with recorded_launches() as launches:
         search = request.workload.kernel_file.parent

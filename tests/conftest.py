@@ -1,6 +1,12 @@
-"""Options of the test suite."""
+"""Options of the test suite, and a cache of its own for compilations."""
+
+import os
+import tempfile
 
 import pytest
+
+# Before any test starts the fork server, whose children inherit it; workers of pytest-xdist share the first one's.
+os.environ.setdefault("KDIAG_CACHE_DIR", tempfile.mkdtemp(prefix="kdiag-tests-"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.executors import ncu_process
-from kdiag.executors.collect import profile_command
-from kdiag.executors.ncu_command import NcuOptions
-from kdiag.executors.ncu_output import Collected
+from kdiag.executors.ncu import process as ncu_process
+from kdiag.executors.ncu.collect import profile_command
+from kdiag.executors.ncu.command import NcuOptions
+from kdiag.executors.ncu.output import Collected
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 RECORDED = EXAMPLES / "softmax" / "softmax.ncu-rep"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kdiag.executors.pm_samples import Series
-from kdiag.executors.pm_windows import Launched, Overflow
+from kdiag.executors.pm_sampling.samples import Series
+from kdiag.executors.pm_sampling.windows import Launched, Overflow
 from kdiag.rules.load_pm_sampling import Window
 
 WINDOW = Window("busy", "active", "blocks")

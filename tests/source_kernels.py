@@ -1,6 +1,6 @@
 """Small kernels to read facts from."""
 
-from kdiag.diagnose.source import KernelFacts, Resolver, SourceFacts, read_source
+from kdiag.diagnose.source.read import KernelFacts, Resolver, SourceFacts, read_source
 
 
 def read(text: str, resolve: Resolver | None = None) -> SourceFacts:

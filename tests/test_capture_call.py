@@ -10,7 +10,7 @@ pytest.importorskip("cuda.tile")
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
-from kdiag.diagnose.capture_call import CallRequest, launches_of_call  # noqa: E402 - after the skips
+from kdiag.diagnose.capture.call import CallRequest, launches_of_call  # noqa: E402 - after the skips
 from kdiag.errors import WorkloadError  # noqa: E402
 from kdiag.records import ArrayArgument, Launch, ScalarArgument  # noqa: E402
 

@@ -13,8 +13,8 @@ pytestmark = pytest.mark.compiler
 
 import cuda.tile as ct  # noqa: E402 - after the skips
 
-from kdiag.diagnose.capture_hooks import recording  # noqa: E402
-from kdiag.diagnose.capture_record import Recorder, as_mapping, hints_of  # noqa: E402
+from kdiag.diagnose.capture.hooks import recording  # noqa: E402
+from kdiag.diagnose.capture.record import Recorder, as_mapping, hints_of  # noqa: E402
 from kdiag.errors import WorkloadError  # noqa: E402
 
 KERNEL = """

@@ -129,9 +129,9 @@ def test_a_derived_metric_is_unavailable_with_its_inputs() -> None:
 
 
 def test_every_observation_that_causes_ask_for_is_made() -> None:
-    from kdiag.diagnose.observe import FIGURES
-    from kdiag.diagnose.observe_remarks import COUNTS
-    from kdiag.diagnose.observe_source import _FINDERS
+    from kdiag.diagnose.compiler.observe import FIGURES
+    from kdiag.diagnose.compiler.observe_remarks import COUNTS
+    from kdiag.diagnose.source.observe import _FINDERS
     from kdiag.executors.host_timing import RunTiming
 
     made = (

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from kdiag.diagnose.report import read_launches
+from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import UsageError
-from kdiag.executors import collect as collecting
-from kdiag.executors import ncu_output
-from kdiag.executors.collect import NoCounters, collect, profile_command
-from kdiag.executors.ncu_command import NcuOptions
-from kdiag.executors.ncu_failures import (
+from kdiag.executors.ncu import collect as collecting
+from kdiag.executors.ncu import output as ncu_output
+from kdiag.executors.ncu.collect import NoCounters, collect, profile_command
+from kdiag.executors.ncu.command import NcuOptions
+from kdiag.executors.ncu.failures import (
     ApplicationFailed,
     CountersBusy,
     DiskFull,
@@ -26,7 +26,7 @@ from kdiag.executors.ncu_failures import (
     ProfilerError,
     UnknownCounters,
 )
-from kdiag.executors.ncu_output import Collected
+from kdiag.executors.ncu.output import Collected
 from kdiag.workload import Workload
 from ncu_machine import FILL, MATMUL, SOFTMAX, Machine, machine
 

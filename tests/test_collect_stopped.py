@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from kdiag.executors.ncu_command import NcuOptions
-from kdiag.executors.ncu_failures import Interrupted, TimedOut
+from kdiag.executors.ncu.command import NcuOptions
+from kdiag.executors.ncu.failures import Interrupted, TimedOut
 from ncu_machine import EXAMPLES, MATMUL, SOFTMAX, Machine, ended, machine
 
 __all__ = ["machine"]
@@ -40,8 +40,8 @@ DRIVER = """
 import sys
 from pathlib import Path
 from kdiag.errors import KdiagError
-from kdiag.executors.collect import profile_command
-from kdiag.executors.ncu_command import NcuOptions
+from kdiag.executors.ncu.collect import profile_command
+from kdiag.executors.ncu.command import NcuOptions
 try:
     profile_command(sys.argv[2:], NcuOptions(), Path(sys.argv[1]), sys.stderr.write)
 except KdiagError as error:

@@ -9,8 +9,8 @@ pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
 from kdiag import workload as workloads  # noqa: E402 - after the skips
-from kdiag.diagnose.compile import compile_workload  # noqa: E402
-from kdiag.diagnose.observe import from_compilation  # noqa: E402
+from kdiag.diagnose.compiler.compile import compile_workload  # noqa: E402
+from kdiag.diagnose.compiler.observe import from_compilation  # noqa: E402
 from kdiag.records import Compilation, CompileFailure  # noqa: E402
 from kdiag.workload import Workload  # noqa: E402
 
@@ -204,7 +204,9 @@ def test_the_resources_are_those_that_the_profiler_saw_on_the_card() -> None:
 def test_without_the_toolchain_the_evidence_is_unavailable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kdiag.diagnose.compile.NEEDED", {"no_such.module": "cuda-tile", "sys": "torch"})
+    monkeypatch.setattr(
+        "kdiag.diagnose.compiler.compile.NEEDED", {"no_such.module": "cuda-tile", "sys": "torch"}
+    )
     answer = compiled("softmax", tmp_path)
     reason = 'cuda-tile is not installed; run pip install "kdiag[gpu]".'
     assert answer == CompileFailure("unavailable", reason)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kdiag.diagnose import compile_cache
-from kdiag.diagnose.compile_cache import cache_folder, cache_key, load, store
+from kdiag.diagnose.compiler import cache as compile_cache
+from kdiag.diagnose.compiler.cache import cache_folder, cache_key, load, store
 from kdiag.records import CompileEvidence, Launch, Place, Remark
 
 EVIDENCE = CompileEvidence(
@@ -77,9 +77,8 @@ def test_a_damaged_entry_is_not_there_and_is_written_anew(tmp_path: Path, cut: i
     store(tmp_path, "key", EVIDENCE)
     path = tmp_path / "key.json"
     whole = path.read_bytes()
-    damaged = whole[:cut] + wrong
-    path.write_bytes(damaged)
-    assert load(tmp_path, "key") is None or damaged == whole
+    path.write_bytes(whole[:cut] + wrong)
+    assert load(tmp_path, "key") in (None, EVIDENCE)  # white space at the end is no damage
     store(tmp_path, "key", EVIDENCE)
     assert load(tmp_path, "key") == EVIDENCE
 

@@ -8,7 +8,7 @@ import pytest
 
 from kdiag.diagnose.contradictions import LARGEST_L2, RULES, contradictions
 from kdiag.diagnose.limits import limits_of
-from kdiag.diagnose.report import read_launches
+from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ReportError
 from kdiag.records import Evidence, Limits
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.diagnose.cubin import (
+from kdiag.diagnose.compiler.cubin import (
     EIATTR_FRAME_SIZE,
     EIATTR_NUM_BARRIERS,
     EIATTR_REGCOUNT,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kdiag.diagnose.metrics import number
-from kdiag.diagnose.report import read_launches
+from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ReportError
 from kdiag.rules.load_devices import Device, device_named, load_devices
 

@@ -122,7 +122,7 @@ def test_only_the_named_kernel_changes():
 
 def _compiled(example: str, edit, variant: Variant, folder: Path, exchange=SAME):
     """The evidence of an example's launches before and after an edit, compiled for sm_90."""
-    from kdiag.diagnose.compile import compile_workload
+    from kdiag.diagnose.compiler.compile import compile_workload
     from kdiag.workload import read
 
     workload = read(EXAMPLES / example)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kdiag import workload as workloads
-from kdiag.diagnose.observe import from_compilation
+from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.executors.edits.base import Applied, Skipped
 from kdiag.executors.edits.padding_modes import VALUE_OF_MODE, mode_of_value
 from kdiag.executors.edits.store_without_tma import StoreWithoutTma
@@ -162,7 +162,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
     """What the tile compiler says about each example kernel: as it is, edited, and edited back."""
     pytest.importorskip("cuda.tile")
     pytest.importorskip("torch")
-    from kdiag.diagnose.compile import compile_workload
+    from kdiag.diagnose.compiler.compile import compile_workload
 
     found = {}
     for name in KERNELS:

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.gpu
 
 from kdiag import workload as workloads  # noqa: E402 - after the skip
 from kdiag.diagnose.classify import classify  # noqa: E402
-from kdiag.diagnose.report import read_launches  # noqa: E402
+from kdiag.diagnose.report.read import read_launches  # noqa: E402
 from kdiag.executors.bench import Baseline, Counters, Trial  # noqa: E402
 from kdiag.executors.decide import CandidateOutcome, decide  # noqa: E402
 from kdiag.executors.device_bench import DeviceBench, probe_gpu  # noqa: E402

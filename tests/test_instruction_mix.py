@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.diagnose import instruction_mix as module
-from kdiag.diagnose import sass_disassembler
-from kdiag.diagnose.cubin import CubinError, architecture, read_cubin
-from kdiag.diagnose.instruction_mix import instruction_mix, mnemonics
-from kdiag.diagnose.sass_disassembler import names_of
-from kdiag.diagnose.tileiras import find_program
+from kdiag.diagnose.compiler import instruction_mix as module
+from kdiag.diagnose.compiler import sass_disassembler
+from kdiag.diagnose.compiler.cubin import CubinError, architecture, read_cubin
+from kdiag.diagnose.compiler.instruction_mix import instruction_mix, mnemonics
+from kdiag.diagnose.compiler.sass_disassembler import names_of
+from kdiag.diagnose.compiler.tileiras import find_program
 from kdiag.rules.load_sass import load_groups, load_opcodes
 
 ARCHITECTURES = [
@@ -134,9 +134,9 @@ def cubins() -> list[tuple[bytes, str]]:
 
 def compiled_code(asked: tuple[object, str]) -> list[tuple[bytes, str]]:
     """The cubin and symbol of each launch of a workload. Runs in a child process."""
-    from kdiag.diagnose.capture import capture
-    from kdiag.diagnose.compile_job import _export
-    from kdiag.diagnose.tileiras import assemble, find_tileiras
+    from kdiag.diagnose.capture.workload import capture
+    from kdiag.diagnose.compiler.job import _export
+    from kdiag.diagnose.compiler.tileiras import assemble, find_tileiras
     from kdiag.workload import Workload
 
     described, target = asked

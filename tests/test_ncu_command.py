@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kdiag.diagnose.metrics import DERIVED
 from kdiag.errors import UsageError
-from kdiag.executors.ncu_command import (
+from kdiag.executors.ncu.command import (
     NcuOptions,
     command_line,
     compute_capability,

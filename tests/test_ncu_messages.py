@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.executors.ncu_messages import read_messages
+from kdiag.executors.ncu.messages import read_messages
 
 GOOD = """==PROF== Connected to process 367502 (/usr/bin/python3.10)
 ==PROF== Profiling "unrolled_elementwise_kernel" - 0: 0%....50%....100% - 8 passes

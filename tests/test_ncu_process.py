@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from kdiag.executors import ncu_process
-from kdiag.executors.ncu_process import Ended, run
+from kdiag.executors.ncu import process as ncu_process
+from kdiag.executors.ncu.process import Ended, run
 from ncu_machine import ended as has_ended
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from kdiag.diagnose.observe import from_compilation
-from kdiag.diagnose.observe_remarks import remark_lines
+from kdiag.diagnose.compiler.observe import from_compilation
+from kdiag.diagnose.compiler.observe_remarks import remark_lines
 from kdiag.records import CompileEvidence, Evidence, Launch, Place, Remark, Scalar
 
 LOAD = "RemarkMemoryLoadInstructionSelected"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.diagnose.occupancy import BlockNeeds, occupancy
+from kdiag.diagnose.compiler.occupancy import BlockNeeds, occupancy
 from kdiag.rules.load_occupancy import load_occupancy
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kdiag.executors.pm_collector import CuptiSampler
-from kdiag.executors.pm_records import SamplingFailed
-from kdiag.executors.pm_windows import Launched, Overflow
+from kdiag.executors.pm_sampling.collector import CuptiSampler
+from kdiag.executors.pm_sampling.records import SamplingFailed
+from kdiag.executors.pm_sampling.windows import Launched, Overflow
 
 RAN = Launched(launches=2, blocks=3, launch_ms=0.1)
 

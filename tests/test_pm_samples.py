@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.executors.pm_samples import (
+from kdiag.executors.pm_sampling.samples import (
     MAX_INTERVAL_NS,
     MAX_SAMPLES,
     Series,

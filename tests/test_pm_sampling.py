@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kdiag import isolate, workload
-from kdiag.executors import pm_sampling
-from kdiag.executors.collect import NoCounters
-from kdiag.executors.pm_records import PmRequest, SamplingFailed
+from kdiag.executors.ncu.collect import NoCounters
+from kdiag.executors.pm_sampling import sample as pm_sampling
+from kdiag.executors.pm_sampling.records import PmRequest, SamplingFailed
 from kdiag.isolate import Died
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -57,7 +57,7 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """`pm_launches` with a `ct.launch` that only counts."""
     pytest.importorskip("torch")
     ct = pytest.importorskip("cuda.tile")
-    from kdiag.executors import pm_launches
+    from kdiag.executors.pm_sampling import launches as pm_launches
 
     monkeypatch.setattr(ct, "launch", lambda *_arguments, **_options: None)
     return pm_launches
@@ -105,7 +105,7 @@ def test_the_kernel_is_found_among_the_launches(
 ) -> None:
     import torch
 
-    from kdiag.executors import pm_jobs
+    from kdiag.executors.pm_sampling import job as pm_jobs
 
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda: None)

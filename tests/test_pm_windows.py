@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from kdiag.executors.pm_records import SamplingFailed
-from kdiag.executors.pm_samples import Series
-from kdiag.executors.pm_windows import accepted, data_notes, metric_set, runs_of, sampled_values
+from kdiag.executors.pm_sampling.records import SamplingFailed
+from kdiag.executors.pm_sampling.samples import Series
+from kdiag.executors.pm_sampling.windows import accepted, data_notes, metric_set, runs_of, sampled_values
 from kdiag.rules.load_metrics import load_metrics
 from kdiag.rules.load_pm_sampling import MetricSet, MetricSetError, SampledMetric, load_metric_set, parse
 from pm_stand_ins import WINDOW, FakeLaunches, FakeSampler, idle, series, working

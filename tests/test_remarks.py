@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.diagnose.observe_remarks import COUNTS
-from kdiag.diagnose.remarks import parse
-from kdiag.diagnose.tileiras import find_program
+from kdiag.diagnose.compiler.observe_remarks import COUNTS
+from kdiag.diagnose.compiler.remarks import parse
+from kdiag.diagnose.compiler.tileiras import find_program
 from kdiag.records import Place, Remark
 
 REJECTED = """--- !Failure

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kdiag.diagnose.profile import profile_report
-from kdiag.diagnose.report import read_launches
-from kdiag.diagnose.symbol import function_name
+from kdiag.diagnose.report.read import read_launches
+from kdiag.diagnose.report.symbol import function_name
 from kdiag.errors import ReportError, UsageError
 from kdiag.records import Roofline
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.diagnose import report_file
-from kdiag.diagnose.report import read_launches
-from kdiag.diagnose.report_container import Container, read_container
-from kdiag.diagnose.report_plausible import plausible
+from kdiag.diagnose.report import file as report_file
+from kdiag.diagnose.report.container import Container, read_container
+from kdiag.diagnose.report.plausible import plausible
+from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ReportError
 
 REPORT = Path(__file__).parents[1] / "examples" / "softmax" / "softmax.ncu-rep"

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.diagnose.metrics import number
-from kdiag.diagnose.report import ReportLaunch, read_launches
-from kdiag.diagnose.report_csv import read_csv
-from kdiag.diagnose.report_table import read_table
-from kdiag.diagnose.report_text import read_text_report
-from kdiag.diagnose.report_units import convert
+from kdiag.diagnose.report.csv import read_csv
+from kdiag.diagnose.report.read import ReportLaunch, read_launches
+from kdiag.diagnose.report.table import read_table
+from kdiag.diagnose.report.text import read_text_report
+from kdiag.diagnose.report.units import convert
 from kdiag.errors import ReportError
 from kdiag.rules.load_metrics import load_metrics
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.diagnose.report_plausible import plausible
-from kdiag.diagnose.report_units import convert, decimal_mark, parse_number, parse_unit
+from kdiag.diagnose.report.plausible import plausible
+from kdiag.diagnose.report.units import convert, decimal_mark, parse_number, parse_unit
 from kdiag.rules.load_metrics import load_metrics
 
 

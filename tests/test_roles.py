@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kdiag.diagnose.roles import role_of, shares
+from kdiag.diagnose.report.roles import role_of, shares
 from kdiag.rules.load_launch_roles import load_launch_roles
 
 EXAMPLES = [(example, rule.role) for rule in load_launch_roles() for example in rule.examples]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kdiag.diagnose.limits import limits_of
-from kdiag.diagnose.report import read_launches
+from kdiag.diagnose.report.read import read_launches
 from kdiag.diagnose.roofline import headroom_of, roofline_of
 from kdiag.records import Evidence, Limits, Roofline
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kdiag.diagnose.observe_source import from_source
-from kdiag.diagnose.source import KernelFacts, SourceFacts, read_source
+from kdiag.diagnose.source.observe import from_source
+from kdiag.diagnose.source.read import KernelFacts, SourceFacts, read_source
 from kdiag.errors import UsageError
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*/*.py"))

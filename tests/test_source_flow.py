@@ -2,7 +2,7 @@
 
 import pytest
 
-from kdiag.diagnose.source import Product
+from kdiag.diagnose.source.read import Product
 from kdiag.errors import UsageError
 from source_kernels import kernel, read
 
@@ -155,6 +155,6 @@ def test_values_at_the_top_of_a_file_may_run_in_circles() -> None:
 
 
 def test_loops_that_take_too_long_to_follow_end_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kdiag.diagnose.source_flow.MAX_STATEMENTS", 9)
+    monkeypatch.setattr("kdiag.diagnose.source.flow.MAX_STATEMENTS", 9)
     with pytest.raises(UsageError, match=r"k\.py nests the loops around k"):
         kernel("for i in range(n):\n    for j in range(n):\n        x = x + i * j\n" * 4)

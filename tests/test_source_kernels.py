@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.diagnose.source import read_source
-from kdiag.diagnose.source_text import beside
+from kdiag.diagnose.source.read import read_source
+from kdiag.diagnose.source.text import beside
 from source_kernels import read
 
 BODY = "def f(x, T: ct.Constant[int]):\n    ct.load(x, (0,), (T,))\n"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdiag.diagnose.observe_source import from_source
-from kdiag.diagnose.source import SourceFacts, read_source
+from kdiag.diagnose.source.observe import from_source
+from kdiag.diagnose.source.read import SourceFacts, read_source
 from kdiag.errors import UsageError
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*/*.py"))

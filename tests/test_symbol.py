@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.diagnose.symbol import Constant, Parameter, decode, name_constants, python_name
+from kdiag.diagnose.report.symbol import Constant, Parameter, decode, name_constants, python_name
 
 SOFTMAX = "softmax_k_Kt1_A2bf16_1v8l0_2t1_3i16_p16_A2bf16_1v8l0_2t1_3i16_p16_I32768_I4096_I0"
 BMM = (

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.diagnose.observe_source import from_source
-from kdiag.diagnose.source import read_source
-from kdiag.diagnose.source_text import beside
+from kdiag.diagnose.source.observe import from_source
+from kdiag.diagnose.source.read import read_source
+from kdiag.diagnose.source.text import beside
 
 CHECKOUT = os.environ.get("TILEGYM_DIR")
 OPERATORS = Path(CHECKOUT or ".") / "src" / "tilegym" / "ops" / "cutile"

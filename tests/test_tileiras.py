@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.diagnose import tileiras
-from kdiag.diagnose.tileiras import CompilerCrash, CompilerRefusal, assemble, find_tileiras
+from kdiag.diagnose.compiler import tileiras
+from kdiag.diagnose.compiler.tileiras import CompilerCrash, CompilerRefusal, assemble, find_tileiras
 from kdiag.errors import KdiagError, ToolMissing
 
 

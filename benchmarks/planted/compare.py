@@ -92,7 +92,7 @@ def reported(report: Path, truth: Path) -> Iterator[Row]:
     import ncu_report
     from extract import vendor_rules
 
-    from kdiag.diagnose.report import read_launches
+    from kdiag.diagnose.report.read import read_launches
 
     context = ncu_report.load_report(str(report))
     ranges = [context.range_by_idx(each) for each in range(context.num_ranges())]

@@ -14,7 +14,7 @@ from typing import Any
 import ncu_report
 
 from kdiag.diagnose.metrics import number
-from kdiag.diagnose.report import read_launches
+from kdiag.diagnose.report.read import read_launches
 
 
 def vendor_rules(action: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import click
 
 from kdiag.diagnose.environment import examine
 from kdiag.errors import ToolMissing
-from kdiag.executors.ncu_command import find_ncu
+from kdiag.executors.ncu.command import find_ncu
 
 
 @click.command("doctor")

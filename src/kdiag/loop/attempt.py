@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kdiag.diagnose.observe import from_compilation
+from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.executors import gates, repo
 from kdiag.executors.bench import Bench, Trial
 from kdiag.executors.decide import CandidateOutcome, decide, needs_confirmation

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kdiag.diagnose.compile import compile_workload
+from kdiag.diagnose.compiler.compile import compile_workload
 from kdiag.records import Compilation, CompileFailure
 from kdiag.workload import CommandWorkload, Workload, source_hash
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag.diagnose.classify import classify
+from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.diagnose.metrics import number
-from kdiag.diagnose.observe import from_compilation
-from kdiag.diagnose.observe_source import from_source
 from kdiag.diagnose.profile import grid_of
-from kdiag.diagnose.report import read_launches
+from kdiag.diagnose.report.read import read_launches
 from kdiag.diagnose.roofline import headroom_of, roofline_of
-from kdiag.diagnose.source import read_source
+from kdiag.diagnose.source.observe import from_source
+from kdiag.diagnose.source.read import read_source
 from kdiag.errors import UsageError
 from kdiag.loop.compiler import Compiler, of_kernel
 from kdiag.loop.least_work import least_work

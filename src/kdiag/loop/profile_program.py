@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kdiag.diagnose.profile import profile_launches
-from kdiag.diagnose.report import read_launches
+from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ReportError
-from kdiag.executors.collect import profile_command
-from kdiag.executors.ncu_command import NcuOptions, estimate
-from kdiag.executors.ncu_output import Collected
+from kdiag.executors.ncu.collect import profile_command
+from kdiag.executors.ncu.command import NcuOptions, estimate
+from kdiag.executors.ncu.output import Collected
 from kdiag.records import Gpu, Profile
 
 

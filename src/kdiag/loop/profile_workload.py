@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kdiag import workload as workloads
-from kdiag.diagnose.compile import compile_workload
-from kdiag.diagnose.observe import from_compilation
-from kdiag.diagnose.observe_source import from_source
+from kdiag.diagnose.compiler.compile import compile_workload
+from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.diagnose.profile import gpu_of, grid_of, launch_profile
 from kdiag.diagnose.profile_compiled import profile_compiled
-from kdiag.diagnose.report import ReportLaunch, read_launches
-from kdiag.diagnose.source import read_source
+from kdiag.diagnose.report.read import ReportLaunch, read_launches
+from kdiag.diagnose.source.observe import from_source
+from kdiag.diagnose.source.read import read_source
 from kdiag.errors import UsageError, WorkloadError
 from kdiag.executors.bench import Source
-from kdiag.executors.collect import NoCounters, collect
 from kdiag.executors.device_bench import probe_gpu
 from kdiag.executors.host_timing import RunTiming, TimingRequest, time_runs
-from kdiag.executors.pm_sampling import PmCounters, request, sample
+from kdiag.executors.ncu.collect import NoCounters, collect
+from kdiag.executors.pm_sampling.sample import PmCounters, request, sample
 from kdiag.loop.compiler import TARGETS, TIMEOUT_S, of_kernel
 from kdiag.loop.findings import choose_kernel
 from kdiag.loop.least_work import least_work

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kdiag import __version__, run_state
 from kdiag import workload as workloads
-from kdiag.diagnose.report import read_launches
+from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import UsageError
 from kdiag.executors import repo
 from kdiag.executors.bench import Bench

@@ -82,7 +82,7 @@ class CompileEvidence:
 
     `threads` is the size of a block as compiled, `occupancy_pct` and `blocks_per_sm` follow from it with registers
     and shared memory, `limited_by` names the resource ("registers", "shared-memory", "blocks", "warps").
-    `instructions` counts the machine instructions by group (see `diagnose.instruction_mix`), not how often they run.
+    `instructions` counts the machine instructions by group (see `diagnose.compiler.instruction_mix`), not how often they run.
     """
 
     kernel: str

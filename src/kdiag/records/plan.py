@@ -15,7 +15,7 @@ Safety = Literal["safe", "changes-rounding", "manual"]
 class Promise:
     """What the compiler must say after an edit, relative to its parent; the effect gate checks it.
 
-    `observation` is a name of `diagnose.observe.from_compilation` (e.g. `compile.tma_loads`), `change` how it
+    `observation` is a name of `diagnose.compiler.observe.from_compilation` (e.g. `compile.tma_loads`), `change` how it
     must move. `at_line` restricts remark counts to one line of the edited source.
     """
 

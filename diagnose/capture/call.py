@@ -1,0 +1,128 @@
+"""Records what one call of a launch wrapper launches, such as an operator of TileGym, without a GPU or a workload."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from kdiag import isolate
+from kdiag.errors import WorkloadError
+from kdiag.isolate import Died
+from kdiag.records import Launch
+
+# What a function is called with: positional arguments, or keyword arguments.
+Arguments = Sequence[Any] | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class CallRequest:
+    """A call to capture.
+
+    `function` is "package.module:function" or "path/to/file.py:function"; a file inside a package is imported as its
+    module. `arguments` are the values, or a function, or the name of one in the same form, that makes them: it is called
+    where "cuda" stands for a device without a GPU, so it may say `device="cuda"`. `search` goes first on `sys.path`.
+    """
+
+    function: str
+    arguments: Arguments | Callable[[], Arguments] | str
+    target: str
+    search: tuple[str, ...] = ()
+
+
+def capture_call(request: CallRequest) -> tuple[Any, ...]:
+    """The launches of the call, each a `Captured` with its live kernel. Child processes only.
+
+    Raises WorkloadError if the function is not found or launches nothing, and whatever it raises itself.
+    """
+    from kdiag.diagnose.capture.gpu_stand_in import CudaOn, gpu_stand_in
+    from kdiag.diagnose.capture.hooks import recording
+    from kdiag.diagnose.capture.record import Recorder
+    from kdiag.diagnose.capture.workload import run_on_stand_in
+
+    sys.path[:0] = [folder for folder in request.search if folder not in sys.path]
+    recorder = Recorder(request.target)
+    with gpu_stand_in(request.target), recording(recorder):
+        with CudaOn("cpu"):
+            function = _find(request.function)
+            named = request.arguments
+            make = _find(named) if isinstance(named, str) else named
+        run_on_stand_in(lambda: _call(function, make), recorder)
+    if not recorder.launches:
+        raise WorkloadError(f"{request.function} launches no cuTile kernel with these arguments.")
+    return tuple(recorder.launches)
+
+
+def launches_of_call(request: CallRequest, *, timeout_s: float) -> tuple[Launch, ...]:
+    """The launches of the call, captured in a child process within the time limit.
+
+    Raises WorkloadError, saying what failed, if the call cannot be captured.
+    """
+    answer = isolate.run(_launches, request, timeout_s=timeout_s)
+    if isinstance(answer, Died):
+        reason = answer.message.removesuffix(": ").rstrip(".") + _raised_at(answer.output)
+        raise WorkloadError(
+            f"The launches of {request.function} cannot be captured for {request.target}: {reason}."
+        )
+    return answer
+
+
+def _raised_at(output: str) -> str:
+    """The last place that a traceback in the child's output names."""
+    places = re.findall(r'^  File "([^"]+)", line (\d+)', output, re.MULTILINE)
+    return f" ({Path(places[-1][0]).name}:{places[-1][1]})" if places else ""
+
+
+def _launches(request: CallRequest) -> tuple[Launch, ...]:
+    return tuple(captured.launch for captured in capture_call(request))
+
+
+def _call(function: Callable[..., object], make: Arguments | Callable[[], Arguments]) -> None:
+    arguments = make() if callable(make) else make
+    if isinstance(arguments, Mapping):
+        function(**arguments)
+    else:
+        function(*arguments)
+
+
+def _find(path: str) -> Any:
+    place, colon, name = path.rpartition(":")
+    if not colon or not name:
+        raise WorkloadError(
+            f"{path} does not name a function; write package.module:function or file.py:function."
+        )
+    found: Any = _import(place)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+        if found is None:
+            raise WorkloadError(f"{place} has no {name}.")
+    if not callable(found):
+        raise WorkloadError(f"{name} in {place} is a {type(found).__name__}, which cannot be called.")
+    return found
+
+
+def _import(place: str) -> ModuleType:
+    folder, module = ("", place) if not place.endswith(".py") else _module_of(Path(place))
+    if folder and folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise WorkloadError(f"{place} cannot be imported: {error}.") from error
+
+
+def _module_of(path: Path) -> tuple[str, str]:
+    """The folder to search and the dotted name by which a file is imported, its packages included."""
+    file = path.resolve()
+    if not file.is_file():
+        raise WorkloadError(f"There is no file {path}.")
+    parts, folder = [file.stem], file.parent
+    while (folder / "__init__.py").is_file():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return str(folder), ".".join(parts)

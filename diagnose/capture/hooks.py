@@ -1,0 +1,49 @@
+"""Puts a recorder in the place of `ct.launch` and of the tuners, wherever a module has bound them.
+
+`from cuda.tile import launch` copies the function into the importing module, so replacing the attribute of cuda.tile
+is not enough: every dictionary and closure that holds the function is found through the garbage collector and changed,
+and changed back at the end, modules that were imported meanwhile included.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from types import CellType
+from typing import Any
+
+import cuda.tile as ct
+
+from kdiag.diagnose.capture.record import Recorder
+
+
+@contextmanager
+def recording(recorder: Recorder) -> Iterator[None]:
+    """While this is active, launches and tunings go to the recorder instead of a GPU."""
+    with ExitStack() as stack:
+        for original, stand_in in _replaced(recorder):
+            stack.callback(_replace, stand_in, original)
+            _replace(original, stand_in)
+        yield
+
+
+def _replaced(recorder: Recorder) -> Iterator[tuple[Any, Callable[..., Any]]]:
+    """The functions that reach a GPU, and what stands in for each. A tuple keeps them out of the replacement."""
+    yield ct.launch, recorder.launch
+    yield ct.tune.exhaustive_search, recorder.exhaustive_search
+    if find_spec("cuda.tile_experimental") is not None:  # the tuner before cuda-tile 1.7
+        yield import_module("cuda.tile_experimental").autotune_launch, recorder.autotune_launch
+
+
+def _replace(old: Any, new: Any) -> None:
+    # No comprehension: before Python 3.12 it would hold `old` in a closure, which would be changed as well.
+    for holder in gc.get_referrers(old):
+        if isinstance(holder, dict):
+            for key, value in list(holder.items()):
+                if value is old:
+                    holder[key] = new
+        elif isinstance(holder, CellType) and holder.cell_contents is old:
+            holder.cell_contents = new

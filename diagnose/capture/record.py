@@ -1,0 +1,162 @@
+"""What is kept of a launch and of a tuning: records, and the live kernel for the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import cuda.tile as ct
+from cuda.tile.compilation import KernelSignature
+
+from kdiag.diagnose.capture.signature import describe, kernel_function, kernel_name, signature
+from kdiag.errors import WorkloadError
+from kdiag.records import Launch, Scalar, TuningSpace
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A launch, the live kernel object it names, and the signature the run time would compile it for."""
+
+    launch: Launch
+    kernel: Any
+    signature: KernelSignature
+
+    @property
+    def tuning(self) -> TuningSpace | None:
+        """The search space that the wrapper took the launch's configuration from."""
+        return self.launch.tuning
+
+
+@dataclass
+class Recorder:
+    """Stands in for `ct.launch` and the tuners. The arguments themselves are not kept: they may be large.
+
+    A tuner is told that the first configuration is the best, since nothing can be timed here.
+    """
+
+    target: str
+    launches: list[Captured] = field(default_factory=list)
+    _spaces: list[tuple[Any, TuningSpace]] = field(default_factory=list)
+
+    def launch(self, _stream: object, grid: Any, kernel: Any, arguments: Any, /, **_options: object) -> None:
+        """In the place of `ct.launch`. Raises WorkloadError for what would not launch."""
+        name, values, size = kernel_name(kernel), tuple(arguments), _grid(kernel, grid)
+        launch = Launch(
+            name,
+            size,
+            describe(kernel, values),
+            hints=hints_of(kernel, self.target),
+            tuning=self._space(kernel_function(kernel), size),
+        )
+        self.launches.append(Captured(launch, kernel, signature(kernel, values)))
+
+    def exhaustive_search(
+        self,
+        search_space: Sequence[Any],
+        _stream: object,
+        grid_fn: Callable[[Any], Any],
+        kernel: Any,
+        _args_fn: object,
+        hints_fn: Callable[[Any], Mapping[str, Any]] | None = None,
+        **_options: object,
+    ) -> ct.tune.TuningResult[Any]:
+        """In the place of `ct.tune.exhaustive_search`."""
+        self._tune(list(search_space), grid_fn, kernel, hints_fn)
+        # A number, since wrappers compare the times of several kernels; all equal, so that the first stays.
+        first = ct.tune.Measurement(config=search_space[0], mean_us=1.0, error_margin_us=0.0, num_samples=0)
+        return ct.tune.TuningResult(best=first, successes=(first,), failures=())
+
+    def autotune_launch(
+        self,
+        stream: object,
+        grid_fn: Callable[[Any], Any],
+        kernel: Any,
+        args_fn: Callable[[Any], Any],
+        *more: Any,
+        **options: Any,
+    ) -> SimpleNamespace:
+        """In the place of `cuda.tile_experimental.autotune_launch`, which tunes and launches.
+
+        `launch_args_fn` and `hints_fn` follow by position or by keyword.
+        """
+        options |= dict(zip(("launch_args_fn", "hints_fn"), more, strict=False))
+        space, hints_fn = options["search_space"], options.get("hints_fn")
+        configurations = list(space() if callable(space) else space)
+        self._tune(configurations, grid_fn, kernel, hints_fn)
+        config = configurations[0]
+        grid = grid_fn(config)
+        tuned = kernel.replace_hints(**(hints_fn(config) if hints_fn is not None else {}))
+        self.launch(stream, grid, tuned, (options.get("launch_args_fn") or args_fn)(config))
+        return SimpleNamespace(
+            tuned_config=config, grid=grid, kernel=tuned, tuning_record=(), cache_hit=False
+        )
+
+    def _tune(
+        self,
+        search_space: list[Any],
+        grid_fn: Callable[[Any], Any],
+        kernel: Any,
+        hints_fn: Callable[[Any], Mapping[str, Any]] | None,
+    ) -> None:
+        """Keep a search space; `kernel` may be a function that gives the kernel for a configuration."""
+        if not search_space:
+            raise WorkloadError(
+                f"The search space for {getattr(kernel, '__name__', 'a kernel')} is empty on {self.target}."
+            )
+        first = kernel if isinstance(kernel, ct.kernel) else kernel(search_space[0])
+        space = TuningSpace(
+            kernel=kernel_name(first),
+            configurations=tuple(map(as_mapping, search_space)),
+            grids=tuple(_grid(first, grid_fn(config)) for config in search_space),
+            hints=tuple(as_mapping(hints_fn(config) if hints_fn else {}) for config in search_space),
+        )
+        self._spaces.append((kernel_function(first), space))
+
+    def _space(self, function: Any, grid: tuple[int, ...]) -> TuningSpace | None:
+        """The last search for the kernel whose choice has this grid; wrappers keep what they found for later."""
+        found = (s for f, s in reversed(self._spaces) if f is function and s.grids[s.chosen] == grid)
+        return next(found, None)
+
+
+def as_mapping(config: Any) -> dict[str, Scalar]:
+    """A configuration as names and scalars, whatever the wrapper makes it of."""
+    items: Mapping[Any, Any]
+    if isinstance(config, Mapping):
+        items = config
+    elif is_dataclass(config) and not isinstance(config, type):
+        items = asdict(config)
+    elif hasattr(config, "_asdict"):
+        items = config._asdict()
+    elif isinstance(config, list | tuple):
+        items = dict(enumerate(config))
+    elif isinstance(config, bool | int | float | str):
+        items = {"value": config}
+    else:
+        items = getattr(config, "__dict__", {"text": config})
+    return {str(name): _scalar(value) for name, value in items.items()}
+
+
+def hints_of(kernel: Any, target: str) -> dict[str, Scalar]:
+    """The compiler hints of a kernel for the target, without those left at their default."""
+    options = getattr(kernel, "_compiler_options", None)  # cuda-tile has no public name for them
+    if options is None:
+        return {}
+    given = options.hints_by_target()
+    values = {**given["default"], **given.get(target, {})}
+    defaults = {entry.name: entry.default for entry in fields(options)}
+    return {name: _scalar(value) for name, value in values.items() if value != defaults.get(name)}
+
+
+def _scalar(value: Any) -> Scalar:
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+
+
+def _grid(kernel: Any, grid: Any) -> tuple[int, ...]:
+    sizes = tuple(map(int, grid)) if isinstance(grid, tuple | list) else (int(grid),)
+    if not 1 <= len(sizes) <= 3 or any(size < 1 for size in sizes):
+        raise WorkloadError(
+            f"{kernel_name(kernel)} is launched on the grid {sizes}; one to three sizes of at least 1 are needed."
+        )
+    return sizes

@@ -1,0 +1,157 @@
+"""Compiles one variant of a kernel file: what runs in the child process of `diagnose.compiler.compile`.
+
+The front end runs in the child; tileiras is a process of its own below it. Both die with the child's group at the
+time limit. Launches are captured every time; only what tileiras made of the same bytecode is remembered.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import cuda.tile as ct
+from cuda.tile.compilation import export_kernel
+
+from kdiag.diagnose.capture.workload import Captured, capture
+from kdiag.diagnose.compiler import cache as compile_cache
+from kdiag.diagnose.compiler.cubin import CubinError, KernelResources, architecture, read_cubin
+from kdiag.diagnose.compiler.instruction_mix import instruction_mix
+from kdiag.diagnose.compiler.occupancy import BlockNeeds, occupancy
+from kdiag.diagnose.compiler.remarks import parse
+from kdiag.diagnose.compiler.tileiras import Compiled, CompilerCrash, CompilerRefusal, assemble, find_tileiras
+from kdiag.errors import ToolMissing
+from kdiag.records import Compilation, CompileEvidence, CompileFailure, Launch, Remark
+from kdiag.workload import Workload
+
+
+@dataclass(frozen=True)
+class CompileRequest:
+    """One source of the workload's kernel, to be compiled for `target`; `cache` keeps what the compiler says.
+
+    The folder is chosen in the parent, since a child has the environment that the fork server started with.
+    """
+
+    workload: Workload
+    source: Path
+    target: str
+    cache: Path | None = None
+
+
+def compile_source(request: CompileRequest) -> Compilation:
+    """Capture the launches and compile each distinct (kernel, signature, hints) once, in the order of capture."""
+    try:
+        compiler = find_tileiras()
+        launches = capture(request.workload, request.source, request.target)
+    except ToolMissing as missing:
+        return CompileFailure("unavailable", str(missing))
+    evidence: dict[tuple[str, str], CompileEvidence] = {}
+    for captured in launches:
+        key = (str(captured.signature.symbol), repr(_options(captured.kernel)))
+        if key in evidence:
+            continue
+        compiled = _compile(captured, compiler, request)
+        if isinstance(compiled, CompileFailure):
+            return compiled
+        evidence[key] = compiled
+    return tuple(evidence.values())
+
+
+def _compile(captured: Captured, compiler: Path, request: CompileRequest) -> CompileEvidence | CompileFailure:
+    kernel = captured.launch.kernel
+    try:
+        bytecode = _export(captured, request.target)
+        level = _opt_level(captured, request.target)
+        key = compile_cache.cache_key(_unplaced(bytecode, request.source), request.target, level, compiler)
+        evidence = compile_cache.load(request.cache, key)
+        if evidence is None:
+            started = time.monotonic()
+            compiled = assemble(compiler, bytecode, request.target, level)
+            evidence = _evidence(captured, compiled, request, time.monotonic() - started)
+            compile_cache.store(request.cache, key, replace(evidence, launch=Launch(kernel, (), ())))
+    except ct.TileError as error:
+        return CompileFailure("error", _front_end_message(error), kernel)
+    except (CompilerRefusal, CubinError) as error:
+        return CompileFailure("error", str(error), kernel)
+    except CompilerCrash as error:
+        return CompileFailure("crash", str(error), kernel)
+    except ToolMissing as error:
+        return CompileFailure("unavailable", str(error), kernel)
+    return replace(evidence, launch=captured.launch)
+
+
+def _evidence(
+    captured: Captured, compiled: Compiled, request: CompileRequest, seconds: float
+) -> CompileEvidence:
+    """What one run of the compiler says. Raises CubinError."""
+    symbol = str(captured.signature.symbol)
+    resources = read_cubin(compiled.cubin)[symbol]
+    fit = occupancy(architecture(compiled.cubin), _needs(resources)) if resources.threads else None
+    return CompileEvidence(
+        kernel=captured.launch.kernel,
+        target=request.target,
+        launch=captured.launch,
+        registers=resources.registers,
+        stack_bytes=resources.stack_bytes,
+        shared_bytes=resources.shared_bytes,
+        code_bytes=resources.code_bytes,
+        code_hash=resources.code_hash,
+        remarks=tuple(_named(remark, request.source) for remark in parse(compiled.remarks)),
+        seconds=seconds,
+        threads=resources.threads,
+        occupancy_pct=fit.occupancy_pct if fit else None,
+        blocks_per_sm=fit.blocks_per_sm if fit else None,
+        limited_by=fit.limited_by if fit else None,
+        instructions=instruction_mix(compiled.cubin, symbol),
+    )
+
+
+def _needs(resources: KernelResources) -> BlockNeeds:
+    return BlockNeeds(
+        resources.threads or 0, resources.registers or 0, resources.shared_bytes, resources.barriers
+    )
+
+
+def _export(captured: Captured, target: str) -> bytes:
+    bytecode = io.BytesIO()
+    export_kernel(
+        captured.kernel, [captured.signature], bytecode, gpu_code=target, output_format="tileir_bytecode"
+    )
+    return bytecode.getvalue()
+
+
+def _unplaced(bytecode: bytes, source: Path) -> bytes:
+    """The bytecode without the folder of the source, which is in it for debuggers: candidates live in new folders.
+
+    A very short folder could be part of a constant, and stays.
+    """
+    folder = str(source.resolve().parent).encode()
+    return bytecode.replace(folder, b"\0" * len(folder)) if len(folder) >= 8 else bytecode
+
+
+def _options(kernel: Any) -> Any:
+    """The decorator hints. They belong to what is compiled, and cuda-tile has no public name for them."""
+    return getattr(kernel, "_compiler_options", None)
+
+
+def _opt_level(captured: Captured, target: str) -> int:
+    """The optimization level the decorator asks for; 3 is the default of `ct.kernel`."""
+    level_for_target = getattr(_options(captured.kernel), "opt_level_for_target", None)
+    return int(level_for_target(target)) if level_for_target is not None else 3
+
+
+def _front_end_message(error: ct.TileError) -> str:
+    """The message of the front end and its place in the source, as `message (file.py:12)`."""
+    text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    place = getattr(error, "loc", None)
+    line, file = getattr(place, "line", 0), getattr(place, "filename", None)
+    return f"{text} ({Path(file).name}:{line})" if line and file else text
+
+
+def _named(remark: Remark, source: Path) -> Remark:
+    """Remarks in the edited file name it without its folder, as the facts of its source do."""
+    if Path(remark.where.file).resolve() != source.resolve():
+        return remark
+    return replace(remark, where=replace(remark.where, file=source.name))

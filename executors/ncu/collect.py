@@ -1,0 +1,136 @@
+"""Profiles a command, or one launch of a workload, with Nsight Compute."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kdiag.errors import KdiagError, UsageError
+from kdiag.executors.ncu.command import (
+    NcuOptions,
+    command_line,
+    compute_capability,
+    find_ncu,
+    what_to_collect,
+)
+from kdiag.executors.ncu.failures import Interrupted, NcuMissing, NoKernels, ProfilerError, TimedOut
+from kdiag.executors.ncu.messages import Heard, read_messages
+from kdiag.executors.ncu.output import Collected, judge
+from kdiag.executors.ncu.process import Ended, run
+from kdiag.rules.load_metric_sets import metric_set
+from kdiag.workload import Workload
+
+WORKLOAD_S = 120.0
+_NCU_LINE = re.compile(r"^==(?:PROF|WARNING|ERROR)==.*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class NoCounters:
+    """Why there is no report, in one sentence that says what to do."""
+
+    reason: str
+
+
+def profile_command(
+    command: Sequence[str], options: NcuOptions, report: Path, show: Callable[[str], object]
+) -> Collected:
+    """Run `command` under ncu and write `report` (.ncu-rep), which must not exist yet.
+
+    What the command prints goes to `show`, piece by piece. Kernels that fail under the profiler, a command that fails
+    after the first launch, and the end of the time are told in the notes of what was collected until then. Raises
+    UsageError for a command or a report that cannot be, NcuMissing without ncu, and a ProfilerError when there is
+    nothing; a report without a launch is removed again.
+    """
+    chosen = metric_set(options.set_name)
+    if not command or shutil.which(command[0]) is None:
+        raise UsageError(
+            f"There is no program {command[0]!r} to profile: name a command that can be run."
+            if command
+            else "There is no command to profile: name one after --, as in: kdiag profile -- python script.py"
+        )
+    by_name = not chosen.ncu_set and not chosen.sections
+    what = what_to_collect(chosen, compute_capability() if by_name else None)
+    return _run_ncu(what, options, report, command, os.environ, show)
+
+
+def collect(
+    workload: Workload, source: Path, kernel: str, metrics: Sequence[str], report: Path
+) -> Path | NoCounters:
+    """Write `report` (.ncu-rep) with `metrics` of the second launch of `kernel` in the first configuration.
+
+    The kernel is selected by name, or PyTorch's own kernels (fills, random numbers) would be profiled with it.
+    """
+    options = NcuOptions(kernel=f"^{re.escape(kernel)}$", launch_skip=1, launch_count=1, timeout_s=WORKLOAD_S)
+    command = [sys.executable, "-m", "kdiag.executors.ncu.profile_target", str(workload.path), str(source)]
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        collected = _run_ncu(("--metrics", ",".join(metrics)), options, report, command, env, _discard)
+    except Interrupted:
+        raise KeyboardInterrupt from None
+    except NoKernels:
+        return NoCounters(
+            f"ncu profiled nothing: {workload.path.name} does not launch {kernel} twice in its first configuration."
+        )
+    except TimedOut:
+        return NoCounters(f"ncu did not end within {WORKLOAD_S:g} s.")
+    except KdiagError as error:
+        return NoCounters(str(error))
+    if collected.report is None or collected.failed_kernels or collected.notes:
+        return NoCounters(" ".join(collected.notes))
+    return collected.report
+
+
+def _run_ncu(
+    what: Sequence[str],
+    options: NcuOptions,
+    report: Path,
+    command: Sequence[str],
+    env: Mapping[str, str],
+    show: Callable[[str], object],
+) -> Collected:
+    """The one place that runs ncu: check the report's place, run, read what ncu said, judge."""
+    ncu = find_ncu()
+    if ncu is None:
+        raise NcuMissing(
+            "Nsight Compute (ncu) is not installed: install it from https://developer.nvidia.com/nsight-compute, or go "
+            "without counters, by timing and compiler evidence."
+        )
+    _check_place(report)
+    with tempfile.TemporaryDirectory(prefix="kdiag-ncu-") as folder:
+        log = Path(folder) / "ncu.log"
+        ended = run(command_line(ncu, what, options, report, log, command), env, options.timeout_s, show)
+        heard = _hear(ended, log)
+    try:
+        return judge(ended, heard, options, report)
+    except ProfilerError:
+        if not heard.profiled:
+            report.unlink(missing_ok=True)
+        raise
+
+
+def _hear(ended: Ended, log: Path) -> Heard:
+    """Read the log, and ncu's lines in both streams: it complains of its own options before it opens the log."""
+    said = [log.read_text(encoding="utf-8", errors="replace")] if log.is_file() else []
+    said += _NCU_LINE.findall(f"{ended.stdout}\n{ended.stderr}")
+    return read_messages("\n".join(said))
+
+
+def _check_place(report: Path) -> None:
+    if report.suffix != ".ncu-rep":
+        raise UsageError(f"The report {report} needs the ending .ncu-rep, which ncu gives it.")
+    if report.exists():
+        raise UsageError(f"{report} exists already and is not overwritten: remove it or name another file.")
+    if not report.parent.is_dir() or not os.access(report.parent, os.W_OK):
+        raise UsageError(
+            f"The report cannot be written to {report.parent}: name a folder that can be written."
+        )
+
+
+def _discard(_: str) -> None:
+    """For runs whose output nobody reads."""

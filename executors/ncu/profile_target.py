@@ -1,0 +1,29 @@
+"""The process that Nsight Compute profiles: `python -m kdiag.executors.ncu.profile_target WORKLOAD SOURCE`.
+
+It runs the first configuration twice; the first launch warms caches and is skipped by the profiler.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+
+from kdiag.workload import Workload, load_module, read
+
+
+def main(workload_path: Path, source: Path) -> None:
+    """Launch the workload's first configuration twice on the GPU."""
+    described = read(workload_path)
+    assert isinstance(described, Workload)
+    module = load_module(source, search=described.kernel_file.parent)
+    workload = load_module(workload_path, search=workload_path.parent)
+    inputs = workload.make_inputs(workload.configs()[0], "cuda", 1)
+    for _ in range(2):
+        workload.run(module, inputs)
+    torch.cuda.synchronize()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
