@@ -70,6 +70,14 @@ def _multiply_add_share(ffma: float, fadd: float, fmul: float) -> float:
 # The profiler's own limit by shared memory is no use here: the driver sets aside just enough for the blocks that
 # registers allow, so both limits read 1 in a kernel that only registers hold back.
 DERIVED = (
+    # What sampling cannot count is taken from what it can: a unit as busy as its busiest part that was counted, and
+    # occupancy from the compiled code. A report has its own figures for all of these.
+    Derived("compute_pct", "%", ("issue_pct", "tensor_pct", "xu_pct", "fp64_pct", "alu_pct", "fma_pct"), max,
+            "busiest of instruction issue and the pipes that were counted"),
+    Derived("memory_pct", "%", ("dram_pct", "l2_pct", "l1_data_pct"), max, "busiest of DRAM, L2 and the data pipe of L1"),
+    Derived("max_occupancy_pct", "%", ("compile.occupancy_pct",), float, "occupancy that the compiled code allows"),
+    Derived("waves", "waves", ("grid_size", "compile.blocks_per_sm", "sm_count"),
+            lambda blocks, fit, count: blocks / (fit * count), "times the grid fills all SMs at the occupancy of the compiled code"),
     Derived("local_instructions", "inst", ("local_loads", "local_stores"), lambda loads, stores: loads + stores,
             "loads and stores of local memory"),
     Derived("spill_share_pct", "%", ("spill_instructions", "instructions"), lambda part, whole: 100 * part / whole,
@@ -101,6 +109,10 @@ DERIVED = (
             lambda shared, *others: shared / min(others), "blocks an SM can hold by shared memory against what everything else allows"),
     Derived("blocks_limit_ratio", "", ("limit_blocks", "limit_registers", "limit_shared_memory_at_most", "limit_warps"),
             lambda blocks, *others: blocks / min(others), "blocks an SM can hold at all against what everything else allows"),
+    Derived("register_limit_ratio", "", ("compile.register_occupancy_pct", "compile.shared_memory_occupancy_pct"), operator.truediv,
+            "occupancy that registers allow against what shared memory allows"),
+    Derived("shared_limit_ratio", "", ("compile.shared_memory_occupancy_pct", "compile.register_occupancy_pct"), operator.truediv,
+            "occupancy that shared memory allows against what registers allow"),
     Derived("barrier_pct", "%", ("barrier", "warp_latency"), lambda part, whole: 100 * part / whole,
             "time a warp waits for other warps of its block"),
     Derived("bank_conflict_pct", "%", ("bank_conflicts_load", "bank_conflicts_store", "shared_load_wavefronts", "shared_store_wavefronts"),

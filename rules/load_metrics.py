@@ -31,14 +31,3 @@ def load_metrics() -> Mapping[str, Metric]:
         name: Metric(name=name, names=tuple(entry.pop("names")), **entry)
         for name, entry in tomllib.loads(text).items()
     }
-
-
-def to_collect() -> tuple[str, ...]:
-    """The names to ask Nsight Compute for: the first of each metric, and the others of one that starts with `sass__`.
-
-    Those are filled in by whole sections only; asked for alone they are left out without a word (ncu 2025.3.1).
-    """
-    metrics = load_metrics().values()
-    return tuple(
-        name for m in metrics for name in (m.names if m.names[0].startswith("sass__") else m.names[:1])
-    )

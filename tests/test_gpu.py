@@ -14,7 +14,7 @@ from kdiag.diagnose.report.read import read_launches  # noqa: E402
 from kdiag.executors.bench import Baseline, Counters, Trial  # noqa: E402
 from kdiag.executors.decide import CandidateOutcome, decide  # noqa: E402
 from kdiag.executors.device_bench import DeviceBench, probe_gpu  # noqa: E402
-from kdiag.rules.load_metrics import to_collect  # noqa: E402
+from kdiag.rules.load_metric_sets import counters, parse_capability  # noqa: E402
 from kdiag.rules.load_policies import load  # noqa: E402
 from kdiag.workload import Workload  # noqa: E402
 
@@ -27,8 +27,9 @@ def bench(request: pytest.FixtureRequest) -> DeviceBench:
     gpu = probe_gpu()
     assert isinstance(described, Workload)
     assert gpu is not None, "these tests need a CUDA GPU"
+    names = counters(parse_capability(gpu.compute_capability or ""))
     return DeviceBench(
-        described, gpu, to_collect(), lambda path, kernel: read_launches(path, kernel)[0].observations
+        described, gpu, names, lambda path, kernel: read_launches(path, kernel)[0].observations
     )
 
 

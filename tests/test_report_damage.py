@@ -116,7 +116,7 @@ class Range:
 
 
 def test_a_result_without_a_kernel_is_called_what_it_is() -> None:
-    launch = report_file._launch(Range())
+    launch = report_file._launch(Range(), None)
     assert (launch.symbol, launch.base_name, launch.whole, launch.figures("x")) == (
         "range",
         "range",

@@ -44,7 +44,7 @@ def read_report_file(path: Path) -> Contents:
         context = ncu_report.load_report(str(path))
         ranges = [context.range_by_idx(each) for each in range(context.num_ranges())]
         actions = [each.action_by_idx(index) for each in ranges for index in range(each.num_actions())]
-        launches = tuple(_launch(action) for action in actions)
+        launches = tuple(_launch(action, context) for action in actions)
     readable = sum(launch.whole for launch in launches)
     lost = not whole or readable < len(launches) or (expected is not None and readable != expected)
     return Contents(launches, _damage(readable) if lost else None)
@@ -82,10 +82,14 @@ def _native_log_hidden() -> Iterator[None]:
         os.close(nothing)
 
 
-def _launch(action: Any) -> RecordedLaunch:
-    """One result; a launch without metrics is one whose end is missing."""
+def _launch(action: Any, context: Any) -> RecordedLaunch:
+    """One result; a launch without metrics is one whose end is missing.
 
-    def figures(name: str) -> Sequence[Figure]:
+    `context` owns the memory of all that is read through `action`, and lives as long as the launch does: the native
+    reader does not count references, and a metric read after the context is gone ends the process.
+    """
+
+    def figures(name: str, _owner: Any = context) -> Sequence[Figure]:
         # `value()` of a metric with instances is the figure of the whole launch, for every name in metrics.toml.
         metric = action.metric_by_name(name)
         value = None if metric is None else metric.value()

@@ -20,6 +20,7 @@ from kdiag.executors.bench import Source
 from kdiag.executors.device_bench import probe_gpu
 from kdiag.executors.host_timing import RunTiming, TimingRequest, time_runs
 from kdiag.executors.ncu.collect import NoCounters, collect
+from kdiag.executors.ncu.command import compute_capability
 from kdiag.executors.pm_sampling.sample import PmCounters, request, sample
 from kdiag.loop.compiler import TARGETS, TIMEOUT_S, of_kernel
 from kdiag.loop.findings import choose_kernel
@@ -34,6 +35,7 @@ from kdiag.records import (
     Profile,
 )
 from kdiag.rules.load_metric_sets import counters
+from kdiag.rules.load_pm_sampling import load_metric_set
 from kdiag.workload import CommandWorkload, Workload
 
 WITHOUT_GPU = "sm_90"
@@ -138,7 +140,7 @@ def _measured(asked: WorkloadRequest, described: Workload, gpu: Gpu) -> Profile:
     text = workloads.read_source(described.kernel_file)
     kernel = choose_kernel(text, str(described.kernel_file), asked.kernel)
     target = f"sm_{(gpu.compute_capability or '').replace('.', '')}"
-    counted = _by_ncu(described, kernel) if asked.ncu else _sampled(asked, described, kernel)
+    counted = _by_ncu(described, kernel) if asked.ncu else _sampled(asked, described, kernel, target)
     known = _without_gpu(described, text, kernel, target, asked.configuration)
     timing = time_runs(TimingRequest(described, Source.of(described.kernel_file), asked.configuration))
     more, notes = dict(known.observations), list(known.notes)
@@ -165,15 +167,20 @@ def _measured(asked: WorkloadRequest, described: Workload, gpu: Gpu) -> Profile:
     return Profile(str(asked.what), card, (found,), notes=tuple(notes))
 
 
-def _sampled(asked: WorkloadRequest, described: Workload, kernel: str) -> PmCounters | NoCounters:
-    wanted = replace(request(described, described.kernel_file, kernel), configuration=asked.configuration)
-    return sample(wanted)
+def _sampled(
+    asked: WorkloadRequest, described: Workload, kernel: str, target: str
+) -> PmCounters | NoCounters:
+    """All passes there are: a diagnosis is worth the few seconds that the loop cannot spend at every step."""
+    chosen = load_metric_set(target)
+    passes = tuple(chosen.passes) if chosen is not None else ("default",)
+    wanted = request(described, described.kernel_file, kernel, passes)
+    return sample(replace(wanted, configuration=asked.configuration))
 
 
 def _by_ncu(described: Workload, kernel: str) -> ReportLaunch | NoCounters:
     with tempfile.TemporaryDirectory(prefix="kdiag-ncu-") as folder:
         report = Path(folder) / "profile.ncu-rep"
-        answer = collect(described, described.kernel_file, kernel, counters(None), report)
+        answer = collect(described, described.kernel_file, kernel, counters(compute_capability()), report)
         return answer if isinstance(answer, NoCounters) else read_launches(answer, f"^{kernel}$")[0]
 
 

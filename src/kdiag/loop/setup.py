@@ -26,7 +26,7 @@ from kdiag.loop.findings import choose_kernel
 from kdiag.records import Gpu, Observations
 from kdiag.reporters.run_summary import RunHeader
 from kdiag.reporters.terminal_auto import Terminal
-from kdiag.rules.load_metrics import to_collect
+from kdiag.rules.load_metric_sets import counters, parse_capability
 from kdiag.rules.load_policies import Policy
 from kdiag.workload import CommandWorkload, Workload
 
@@ -158,7 +158,9 @@ def _bench(plan: Plan, worktree: Worktree) -> Bench | None:
     elif plan.gpu is None:
         return None
     else:
-        bench = DeviceBench(described, plan.gpu, to_collect(), _observations)
+        capability = plan.gpu.compute_capability
+        names = counters(parse_capability(capability) if capability else None)
+        bench = DeviceBench(described, plan.gpu, names, _observations)
     return RecordingBench(bench, request.record) if request.record is not None else bench
 
 
