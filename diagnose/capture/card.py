@@ -26,8 +26,8 @@ class Card:
     l2: int | None = None
 
 
-# NVIDIA's product pages; L2 from the tuning guides and white papers of the architectures. torch reports the same 132
-# multiprocessors on an H200.
+# Stand-ins by which wrappers size grids and choose variants; no limit and no percentage rests on them (those are in
+# rules/devices). torch reports the same 132 multiprocessors on an H200.
 CARDS = {
     "sm_80": Card("NVIDIA A100-SXM4-80GB", 108, 80, 40),
     "sm_86": Card("NVIDIA GeForce RTX 3090", 82, 24, 6),
