@@ -1,0 +1,91 @@
+"""`kdiag profile` of workloads, kernels and programs where there is no GPU: whole command lines."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from kdiag import cli
+from ncu_machine import FILL, SOFTMAX, Machine, machine
+
+__all__ = ["machine"]
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+    assert cli.run(["profile", *arguments, "--json"]) == 0
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("what", ["matmul_fp32", "matmul_fp32/matmul.py", "matmul_fp32/workload.py"])
+def test_the_compiler_alone_names_the_line(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("cuda.tile")
+    (kernel,) = printed(capsys, str(EXAMPLES / what), "--target", "sm_100")["kernels"]  # type: ignore[misc]
+    cause = kernel["causes"][0]
+    assert cause["id"] == "mma-off-tensor-cores"
+    assert cause["evidence"][0]["where"] == {"file": "matmul.py", "line": 18, "column": 22}
+    assert kernel["duration_us"] is None
+    assert kernel["compiled"]["occupancy_limited_by"] == "registers"
+
+
+@pytest.mark.compiler
+def test_a_report_with_its_workload(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("cuda.tile")
+    folder = EXAMPLES / "softmax"
+    (kernel,) = printed(capsys, str(folder / "softmax.ncu-rep"), "--workload", str(folder))["kernels"]  # type: ignore[misc]
+    assert kernel["causes"][0]["id"] == "special-functions-and-division"
+    assert kernel["roofline"]["excess_traffic"] == pytest.approx(1.0, abs=0.1)
+    assert kernel["compiled"]["registers"] == 80
+    assert not any("work." in line or "compile." in line for line in kernel["not_evaluated"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        ([], 2, "Name one thing to profile"),
+        (["x.ncu-rep", "--", "true"], 2, "Name one thing to profile"),
+        ([str(EXAMPLES / "softmax"), "--target", "sm_1"], 2, "There is no target 'sm_1'"),
+        ([str(EXAMPLES), "--target", "sm_90"], 1, "There is no workload"),
+        ([str(EXAMPLES / "softmax" / "softmax.ncu-rep"), "--launch-index", "7"], 2, "0 to 0"),
+        (
+            [str(EXAMPLES / "softmax" / "softmax.ncu-rep"), "--workload", str(EXAMPLES / "matmul_bf16")],
+            2,
+            "holds no launch of a kernel of",
+        ),
+    ],
+)
+def test_what_cannot_be_profiled(
+    arguments: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["profile", *arguments]) == code
+    said = capsys.readouterr()
+    assert sentence in said.err
+    assert said.out == ""
+
+
+def test_a_kernel_without_a_workload(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(EXAMPLES / "softmax" / "softmax.py", tmp_path)
+    assert cli.run(["profile", str(tmp_path / "softmax.py"), "--target", "sm_90"]) == 1
+    assert "name a workload with --workload" in capsys.readouterr().err
+
+
+def test_a_program_under_the_profiler(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    machine.plays("good", FILL, SOFTMAX)
+    assert cli.run(["profile", "--json", "--", sys.executable, "-c", "print('its own words')"]) == 0
+    said = capsys.readouterr()
+    profile = json.loads(said.out)
+    assert [kernel["name"] for kernel in profile["kernels"]] == ["softmax_kernel"]
+    assert "passes" in said.err
+    assert "its own words" in said.err
+
+
+def test_a_program_that_fails_by_itself(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    machine.plays("good")
+    assert cli.run(["profile", "--", sys.executable, "-c", "raise SystemExit(3)"]) == 1
+    assert "exit code 3" in capsys.readouterr().err
