@@ -106,7 +106,7 @@ def _is_report(what: Path) -> bool:
 
 def _of_report(path: Path, kernel: str | None, launch_index: int | None, workload: Path | None) -> Profile:
     if workload is not None:
-        from kdiag.loop.profile_workload import profile_report_with
+        from kdiag.loop.profile_report_with import profile_report_with
 
         return profile_report_with(path, workload, kernel, launch_index)
     from kdiag.diagnose.profile import profile_report

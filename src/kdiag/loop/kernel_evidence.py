@@ -1,0 +1,71 @@
+"""What source and compiler say of one kernel of a workload, whatever else is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kdiag import workload as workloads
+from kdiag.diagnose.compiler.compile import compile_workload
+from kdiag.diagnose.compiler.observe import from_compilation
+from kdiag.diagnose.source.observe import from_source
+from kdiag.diagnose.source.read import read_source
+from kdiag.errors import UsageError, WorkloadError
+from kdiag.loop.compiler import TIMEOUT_S, of_kernel
+from kdiag.records import Compilation, CompileEvidence, CompileFailure, Evidence
+from kdiag.workload import CommandWorkload, Workload
+
+WITHOUT_GPU = "sm_90"  # what is compiled for where nothing says otherwise
+
+
+@dataclass(frozen=True)
+class KernelEvidence:
+    """The `source.*` and `compile.*` observations of one kernel, and what could not be had.
+
+    `everything` is what the compiler says of all launches of the workload, `compiled` of the one that is meant.
+    """
+
+    observations: Mapping[str, Evidence]
+    everything: Compilation
+    compiled: CompileEvidence | None
+    notes: tuple[str, ...]
+
+
+def kernel_evidence(
+    workload: Workload, kernel: str, target: str, configuration: int | None = None
+) -> KernelEvidence:
+    """Read and compile one kernel for `target`: the launches of one configuration, or of all.
+
+    Raises UsageError if the workload's kernel file does not define it.
+    """
+    text = workloads.read_source(workload.kernel_file)
+    observations = from_source(read_source(text, workload.kernel_file.name), kernel)
+    (everything,) = compile_workload(workload, [workload.kernel_file], target, timeout_s=TIMEOUT_S)
+    mine = of_kernel(everything, kernel)
+    if isinstance(mine, CompileFailure):
+        return KernelEvidence(observations, everything, None, (f"no compiler evidence: {mine.message}",))
+    # Configurations that compile to the same code are compiled once, under the first of them.
+    meant = [each for each in mine if configuration in (None, each.launch.configuration)] or list(mine)
+    return KernelEvidence({**observations, **from_compilation(meant)}, everything, meant[0], ())
+
+
+def python_workload(what: Path, named: Path | None) -> Workload:
+    """The workload of a path that is one, or of a kernel file whose workload is named or beside it.
+
+    Raises WorkloadError when there is none, UsageError for a workload that only has commands.
+    """
+    if named is None and workloads.is_workload(what):
+        found: Workload | CommandWorkload | None = workloads.read(what)
+    else:
+        found = workloads.of_kernel_file(what, named)
+    if found is None:
+        raise WorkloadError(
+            f"{what} does not say how its kernels are launched; name a workload with --workload (docs/workload.md)."
+        )
+    if isinstance(found, CommandWorkload):
+        bench = " ".join(found.bench)
+        raise UsageError(
+            f"{found.path} runs its kernel with a command; profile it under Nsight Compute: kdiag profile -- {bench}."
+        )
+    return found
