@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kdiag.diagnose.metrics import number
+from kdiag.diagnose.metrics import number, with_derived
 from kdiag.records import Limits, Observations
 from kdiag.rules.load_devices import device_named
 
@@ -40,7 +40,8 @@ def limits_of_card(launches: Iterable[Observations], gpu_name: str | None = None
 
 
 def _reported(observations: Observations) -> Limits:
-    """What the report holds. A peak of 0 is what it holds for units that were not measured: unavailable."""
+    """What the report holds, as products of its counters. A peak of 0 is what it holds for units that were not measured: unavailable."""
+    observations = with_derived(observations)
     tensor = {dtype: _scaled(observations, f"tensor_peak_{dtype}", 1e-12) for dtype in TENSOR_TYPES}
     found = Limits(
         dram_gbs=_scaled(observations, "dram_peak", 1e-9),

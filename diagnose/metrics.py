@@ -37,6 +37,9 @@ def number(observations: Observations, name: str) -> float | None:
     return float(evidence.value) if math.isfinite(evidence.value) else None
 
 
+DRAM_IDLE_PCT = 0.1  # so that what never leaves L2 has a ratio too, and a large one
+
+
 def _fp32_operations(ffma: float, fadd: float, fmul: float, cycles: float) -> float:
     return (2 * ffma + fadd + fmul) * cycles
 
@@ -49,12 +52,14 @@ def _tail_loss(waves: float) -> float:
 def _wasted_sectors(
     loads: float, load_bytes: float, stores: float, store_bytes: float, l1_l2: float
 ) -> float:
-    """Against all that L1 asked of L2, so that a few scattered loads beside much TMA traffic count for little."""
-    # More than 32 bytes are used of a sector in which lanes meet.
-    wasted = sum(
-        n * (1 - min(used, 32.0) / 32) for n, used in ((loads, load_bytes), (stores, store_bytes)) if n
-    )
-    return 100 * wasted / max(loads + stores, l1_l2)
+    """Of all sectors that L1 asked L2 for, what no lane uses.
+
+    More than 32 bytes are used of a sector in which lanes meet. What TMA moves is used. Sectors that L1 held already
+    are not among those it asked for, and make up for the rest of their line.
+    """
+    useful = sum(count * min(used, 32.0) / 32 for count, used in ((loads, load_bytes), (stores, store_bytes)))
+    others = max(0.0, l1_l2 - loads - stores)
+    return 100 * max(0.0, 1 - (useful + others) / l1_l2)
 
 
 def _bank_conflicts(loads: float, stores: float, load_passes: float, store_passes: float) -> float:
@@ -86,9 +91,9 @@ DERIVED = (
             "instructions that access local memory"),
     Derived("xu_over_issue", "", ("xu_pct", "issue_pct"), lambda xu, issue: xu / issue,
             "special function pipe against instruction issue; at 1 both would be full together"),
-    Derived("l2_over_dram", "", ("l2_pct", "dram_pct"), lambda l2, dram: l2 / dram,
+    Derived("l2_over_dram", "", ("l2_pct", "dram_pct"), lambda l2, dram: l2 / max(dram, DRAM_IDLE_PCT),
             "L2 against DRAM, both in percent of their peaks"),
-    Derived("memory_over_dram", "", ("memory_pct", "dram_pct"), lambda memory, dram: memory / dram,
+    Derived("memory_over_dram", "", ("memory_pct", "dram_pct"), lambda memory, dram: memory / max(dram, DRAM_IDLE_PCT),
             "busiest memory unit against DRAM, both in percent of their peaks"),
     Derived("l1_over_l2", "", ("l1_pct", "l2_pct"), lambda l1, l2: l1 / l2,
             "L1 against L2, both in percent of their peaks"),
@@ -113,6 +118,7 @@ DERIVED = (
             "occupancy that registers allow against what shared memory allows"),
     Derived("shared_limit_ratio", "", ("compile.shared_memory_occupancy_pct", "compile.register_occupancy_pct"), operator.truediv,
             "occupancy that shared memory allows against what registers allow"),
+    Derived("plain_pipe_pct", "%", ("alu_pct", "fma_pct"), lambda *busy: max(busy), "busier of the integer and the fp32 pipe", any_input=True),
     Derived("barrier_pct", "%", ("barrier", "warp_latency"), lambda part, whole: 100 * part / whole,
             "time a warp waits for other warps of its block"),
     Derived("bank_conflict_pct", "%", ("bank_conflicts_load", "bank_conflicts_store", "shared_load_wavefronts", "shared_store_wavefronts"),
@@ -127,12 +133,16 @@ DERIVED = (
             "ordinary load instructions for each TMA load"),
     Derived("tensor_ops", "FLOP", tuple(f"tensor_ops_{dtype}" for dtype in ("bf16", "fp16", "tf32", "fp8", "int8", "fp64")),
             lambda *counts: sum(counts), "operations of the tensor cores", any_input=True),
+    Derived("atomic_share_pct", "%", ("atomic_sectors", "reduction_sectors", "l1_l2_sectors"),
+            lambda atomics, reductions, sectors: 100 * (atomics + reductions) / sectors, "sectors that atomic operations touch"),
     Derived("excess_operations", "", ("tensor_ops", "work.flops"), lambda done, needed: done / needed,
             "operations of the tensor cores against what the workload needs"),
     Derived("dram_bytes", "byte", ("dram_read_bytes", "dram_write_bytes"), lambda read, write: read + write,
             "bytes moved between L2 and DRAM"),
     Derived("excess_traffic", "", ("dram_bytes", "work.bytes"), lambda moved, needed: moved / needed,
             "DRAM traffic against what the workload needs"),
+    Derived("needed_dram_pct", "%", ("dram_pct", "excess_traffic"), lambda busy, excess: busy / excess,
+            "DRAM, by the bytes alone that the workload needs"),
     Derived("dram_bytes_per_block", "byte", ("dram_bytes", "grid_size"), lambda moved, blocks: moved / blocks,
             "DRAM traffic of one block"),
     Derived("dram_peak", "byte/s", ("dram_peak_bytes_per_cycle", "dram_clock_hz"), lambda width, clock: width * clock,

@@ -55,7 +55,9 @@ def profile_compiled(workload: Workload, target: str, kernel: str | None) -> Pro
     return Profile(
         source=str(workload.path),
         gpu=Gpu(f"{target}, compiled for and not run", _capability(target), None),
-        kernels=tuple(_profile(index, evidence, facts, known) for index, evidence in enumerate(chosen)),
+        kernels=tuple(
+            _profile(index, evidence, facts, known) for index, evidence in enumerate(_distinct(chosen))
+        ),
         notes=(NOTHING_RUN, *_notes(chosen, _defined(facts), work)),
     )
 
@@ -70,6 +72,13 @@ def _matching(compiled: Sequence[CompileEvidence], kernel: str | None) -> list[C
         names = ", ".join(dict.fromkeys(evidence.kernel for evidence in compiled))
         raise UsageError(f"The workload launches no kernel that matches {kernel!r}; it launches {names}.")
     return chosen
+
+
+def _distinct(compiled: Sequence[CompileEvidence]) -> list[CompileEvidence]:
+    """The launches that differ in their code, or in how many blocks run it."""
+    return list(
+        {(each.kernel, each.code_hash, each.launch.grid): each for each in reversed(compiled)}.values()
+    )[::-1]
 
 
 def _profile(

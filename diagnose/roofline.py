@@ -13,12 +13,14 @@ from dataclasses import replace
 from typing import Literal
 
 from kdiag.diagnose.limits import TENSOR_TYPES, limits_of
-from kdiag.diagnose.metrics import number
+from kdiag.diagnose.metrics import number, with_derived
 from kdiag.records import Limits, Observations, Roofline, RooflineLevel, RooflinePipe
 
 # The requirement's bounds of the intensity classes, in FLOP per byte.
 MEMORY_BELOW = 10.0
 COMPUTE_ABOVE = 50.0
+
+TENSOR_NOISE_PCT = 2.0  # packed half-precision arithmetic alone shows up to 1.6 % (H200, measured)
 
 
 def roofline_of(observations: Observations, limits: Limits | None = None) -> Roofline:
@@ -29,6 +31,7 @@ def roofline_of(observations: Observations, limits: Limits | None = None) -> Roo
     is None, with `ridge`, unless DRAM and every pipe that was in use have a count and a peak: a limit that leaves one
     out would read as room to improve. With several types the ridge is that of their mix.
     """
+    observations = with_derived(observations)
     limits = limits_of(observations) if limits is None else limits
     duration = number(observations, "duration_us")
     operations = operations_of(observations)
@@ -76,7 +79,10 @@ def headroom_of(roofline: Roofline) -> float | None:
 
 
 def operations_of(observations: Observations) -> Mapping[str, float] | None:
-    """Return operations by pipe ("fp32", "tensor bf16"), or None when a pipe that was in use has no counter."""
+    """Return operations by pipe ("fp32", "tensor bf16"), or None when a pipe that was in use has no counter.
+
+    Tensor cores that are busy while every operand type counts 0 work on a type that has no counter here.
+    """
     counted = {
         "fp32": number(observations, "fp32_ops"),
         "fp64": number(observations, "fp64_ops"),
@@ -88,7 +94,10 @@ def operations_of(observations: Observations) -> Mapping[str, float] | None:
         return None
     if counted["fp64"] is None and not idle["fp64"]:
         return None
-    return {name: value or 0.0 for name, value in counted.items()}
+    busy = (number(observations, "tensor_pct") or 0.0) > TENSOR_NOISE_PCT
+    if busy and not any(value for name, value in counted.items() if name.startswith("tensor")):
+        return None
+    return {name: value for name, value in counted.items() if value is not None}
 
 
 def _pipes(

@@ -38,34 +38,24 @@ class TimingRequest:
 class RunTiming:
     """One run: `period_us` from one to the next as the host makes them, `device_us` with all of them queued.
 
-    `launches` counts cuTile launches alone.
+    `device_us` is None where runs cannot be queued, because one waits for the GPU itself. `launches` counts cuTile
+    launches alone, those of a first run (which may tune) left out.
     """
 
     period_us: float
-    device_us: float
+    device_us: float | None
     launches: int
 
     def observations(self) -> dict[str, Evidence]:
-        """The `timing.*` observations."""
-        idle = max(0.0, 100 * (1 - self.device_us / self.period_us))
-        found = {
-            "timing.host_share_pct": Evidence(
-                "timing",
-                "timing.host_share_pct",
-                idle,
-                "%",
-                text="time between runs in which the GPU is idle",
-            ),
-            "timing.launches": Evidence(
-                "timing", "timing.launches", self.launches, "", text="cuTile launches a run"
-            ),
-        }
-        if self.launches:
-            each = self.device_us / self.launches
-            found["timing.mean_launch_us"] = Evidence(
-                "timing", "timing.mean_launch_us", each, "us", text="time on the GPU for each cuTile launch"
-            )
-        return found
+        """The `timing.*` observations that could be made."""
+        found = [("timing.launches", float(self.launches), "", "cuTile launches a run")]
+        if self.device_us is not None:
+            idle = max(0.0, 100 * (1 - self.device_us / self.period_us))
+            found.append(("timing.host_share_pct", idle, "%", "time between runs in which the GPU is idle"))
+            if self.launches:
+                each = self.device_us / self.launches
+                found.append(("timing.mean_launch_us", each, "us", "time on the GPU for each cuTile launch"))
+        return {name: Evidence("timing", name, value, unit, text=text) for name, value, unit, text in found}
 
 
 def time_runs(request: TimingRequest, *, timeout_s: float = TIMEOUT_S) -> RunTiming | Died:
@@ -74,7 +64,6 @@ def time_runs(request: TimingRequest, *, timeout_s: float = TIMEOUT_S) -> RunTim
 
 
 def _time_runs(request: TimingRequest) -> RunTiming:
-
     from kdiag.executors.pm_sampling.launches import recorded_launches
 
     with recorded_launches() as launches:
@@ -83,6 +72,8 @@ def _time_runs(request: TimingRequest) -> RunTiming:
         workload = load_module(request.workload.path, search=request.workload.path.parent)
         config = workload.configs()[request.configuration]
         inputs = workload.make_inputs(config, "cuda", SEED)
+        workload.run(module, inputs)
+        launches.clear()
         workload.run(module, inputs)
         count = len(launches)
 
@@ -93,7 +84,7 @@ def _time_runs(request: TimingRequest) -> RunTiming:
     _period_us(run, runs)  # a warm-up
     return RunTiming(
         period_us=statistics.median(_period_us(run, runs) for _ in range(REPEATS)),
-        device_us=statistics.median(_queued_us(run, runs) for _ in range(REPEATS)),
+        device_us=_device_us(run, runs),
         launches=count,
     )
 
@@ -110,8 +101,19 @@ def _period_us(run: Callable[[], object], runs: int) -> float:
     return (time.perf_counter() - started) * 1e6 / runs
 
 
-def _queued_us(run: Callable[[], object], runs: int) -> float:
-    """Time on the GPU from run to run, all of them queued while it was kept waiting."""
+def _device_us(run: Callable[[], object], runs: int) -> float | None:
+    """Time on the GPU from run to run; with fewer of them where the host cannot queue so many in time."""
+    while runs:
+        times = [_queued_us(run, runs) for _ in range(REPEATS)]
+        known = [each for each in times if each is not None]
+        if len(known) == REPEATS:
+            return statistics.median(known)
+        runs //= 2
+    return None
+
+
+def _queued_us(run: Callable[[], object], runs: int) -> float | None:
+    """Time on the GPU from run to run, all of them queued while it was kept waiting; None if it did not wait that long."""
     import torch
 
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -119,6 +121,7 @@ def _queued_us(run: Callable[[], object], runs: int) -> float:
     start.record()
     for _ in range(runs):
         run()
+    waited = not start.query()
     end.record()
     torch.cuda.synchronize()
-    return float(start.elapsed_time(end)) * 1e3 / runs
+    return float(start.elapsed_time(end)) * 1e3 / runs if waited else None

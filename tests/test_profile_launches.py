@@ -110,3 +110,4 @@ def test_time_in_which_the_gpu_waits_for_the_host() -> None:
     assert figures == {"timing.host_share_pct": 75.0, "timing.launches": 5, "timing.mean_launch_us": 5.0}
     assert RunTiming(10.0, 11.0, 0).observations()["timing.host_share_pct"].value == 0.0
     assert "timing.mean_launch_us" not in RunTiming(10.0, 11.0, 0).observations()
+    assert set(RunTiming(10.0, None, 3).observations()) == {"timing.launches"}

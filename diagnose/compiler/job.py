@@ -41,22 +41,23 @@ class CompileRequest:
 
 
 def compile_source(request: CompileRequest) -> Compilation:
-    """Capture the launches and compile each distinct (kernel, signature, hints) once, in the order of capture."""
+    """Return the evidence of every captured launch, in order; each (kernel, signature, hints) is compiled once."""
     try:
         compiler = find_tileiras()
         launches = capture(request.workload, request.source, request.target)
     except ToolMissing as missing:
         return CompileFailure("unavailable", str(missing))
-    evidence: dict[tuple[str, str], CompileEvidence] = {}
+    known: dict[tuple[str, str], CompileEvidence] = {}
+    found = []
     for captured in launches:
         key = (str(captured.signature.symbol), repr(_options(captured.kernel)))
-        if key in evidence:
-            continue
-        compiled = _compile(captured, compiler, request)
-        if isinstance(compiled, CompileFailure):
-            return compiled
-        evidence[key] = compiled
-    return tuple(evidence.values())
+        if key not in known:
+            compiled = _compile(captured, compiler, request)
+            if isinstance(compiled, CompileFailure):
+                return compiled
+            known[key] = compiled
+        found.append(replace(known[key], launch=captured.launch))
+    return tuple(found)
 
 
 def _compile(captured: Captured, compiler: Path, request: CompileRequest) -> CompileEvidence | CompileFailure:
@@ -88,7 +89,8 @@ def _evidence(
     """What one run of the compiler says. Raises CubinError."""
     symbol = str(captured.signature.symbol)
     resources = read_cubin(compiled.cubin)[symbol]
-    fit = occupancy(architecture(compiled.cubin), _needs(resources)) if resources.threads else None
+    needs = _needs(resources)
+    fit = None if needs is None else occupancy(architecture(compiled.cubin), needs)
     return CompileEvidence(
         kernel=captured.launch.kernel,
         target=request.target,
@@ -108,10 +110,11 @@ def _evidence(
     )
 
 
-def _needs(resources: KernelResources) -> BlockNeeds:
-    return BlockNeeds(
-        resources.threads or 0, resources.registers or 0, resources.shared_bytes, resources.barriers
-    )
+def _needs(resources: KernelResources) -> BlockNeeds | None:
+    """What a block takes of an SM, None unless the cubin says both its threads and their registers."""
+    if resources.threads is None or resources.registers is None:
+        return None
+    return BlockNeeds(resources.threads, resources.registers, resources.shared_bytes, resources.barriers)
 
 
 def _export(captured: Captured, target: str) -> bytes:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kdiag.diagnose.metrics import number, with_derived
+from kdiag.diagnose.metrics import number
 from kdiag.diagnose.report.contents import Contents, Figure, RecordedLaunch
 from kdiag.diagnose.report.file import is_report_file, read_report_file
 from kdiag.diagnose.report.plausible import plausible
@@ -158,7 +158,7 @@ def _launch(index: int, recorded: RecordedLaunch, share_pct: float | None) -> Re
         name=_name(recorded),
         symbol=recorded.symbol,
         gpu_name=recorded.gpu_name,
-        observations=with_derived(found),
+        observations=found,
         role=role_of(recorded.symbol),
         share_pct=share_pct,
         constants=decoded.constants if decoded else (),

@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from kdiag.diagnose.classify import classify
 from kdiag.diagnose.compiler.observe import from_compilation
-from kdiag.diagnose.metrics import number
-from kdiag.diagnose.profile import grid_of
-from kdiag.diagnose.report.read import read_launches
-from kdiag.diagnose.roofline import headroom_of, roofline_of
+from kdiag.diagnose.metrics import number, with_derived
+from kdiag.diagnose.profile import grid_of, launch_profile
+from kdiag.diagnose.report.read import ReportLaunch, read_launches
+from kdiag.diagnose.roofline import headroom_of
 from kdiag.diagnose.source.observe import from_source
 from kdiag.diagnose.source.read import read_source
 from kdiag.errors import UsageError
 from kdiag.loop.compiler import Compiler, of_kernel
-from kdiag.loop.least_work import least_work
+from kdiag.loop.least_work import configuration_of, least_work
 from kdiag.records import Compilation, CompileFailure, Diagnosis, Evidence, Observations
 from kdiag.workload import Workload
+
+FIRST = 0  # the configuration that a bench profiles
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,15 @@ def gather(
     kernel: str,
     compiler: Compiler,
     report: Path | None = None,
-    timing: Observations | None = None,
+    measured: Observations | None = None,
 ) -> Findings:
     """Observe `source` in every way that is available here and classify what is seen.
 
+    `measured` is what was timed and counted of the workload's first configuration, which is what a bench profiles.
     Raises ReportError if the report cannot be read or holds no launch of `kernel`, UsageError if the source has no
     such kernel.
     """
-    facts = read_source(source, compiler.file_name)
-    observations: dict[str, Evidence] = {**from_source(facts, kernel), **(timing or {})}
+    observations: dict[str, Evidence] = dict(from_source(read_source(source, compiler.file_name), kernel))
     notes = []
     everything = compiler.compile_one(source)
     compilation = of_kernel(everything, kernel)
@@ -55,18 +56,26 @@ def gather(
         notes.append(f"no compiler evidence: {compilation.message}")
     else:
         observations |= from_compilation(compilation)
+    launch = ReportLaunch(0, kernel, kernel, None, measured or {})
+    configuration: int | None = FIRST
     if report is not None:
         launches = read_launches(report, f"^{kernel}$")
-        longest = max(launches, key=lambda launch: launch.duration_us or 0.0)
-        observations |= longest.observations
-        if isinstance(compiler.workload, Workload):
-            grid = grid_of(longest.observations)
-            observations |= least_work(compiler.workload, everything, kernel, grid, compiler.target)
-        notes += _other_card(longest.observations, compiler.target)
-    else:
+        launch = max(launches, key=lambda each: each.duration_us or 0.0)
+        configuration = configuration_of(everything, kernel, grid_of(launch.observations))
+        observations |= measured or {}
+        notes += _other_card(launch.observations, compiler.target)
+    elif not measured:
         notes.append("no profiler report: counters are unavailable")
-    headroom = headroom_of(roofline_of(observations))
-    return Findings(observations, classify(observations), compilation, tuple(notes), headroom)
+    if isinstance(compiler.workload, Workload) and configuration is not None:
+        observations |= least_work(compiler.workload, everything, kernel, compiler.target, configuration)
+    profile = launch_profile(launch, observations)
+    return Findings(
+        observations=with_derived({**launch.observations, **observations}),
+        diagnosis=profile.diagnosis,
+        compilation=compilation,
+        notes=(*notes, *profile.contradictions),
+        headroom=headroom_of(profile.roofline),
+    )
 
 
 def _other_card(report: Observations, target: str) -> list[str]:

@@ -45,8 +45,10 @@ def kernel_evidence(
     mine = of_kernel(everything, kernel)
     if isinstance(mine, CompileFailure):
         return KernelEvidence(observations, everything, None, (f"no compiler evidence: {mine.message}",))
-    # Configurations that compile to the same code are compiled once, under the first of them.
-    meant = [each for each in mine if configuration in (None, each.launch.configuration)] or list(mine)
+    meant = [each for each in mine if configuration in (None, each.launch.configuration)]
+    if not meant:
+        note = f"no compiler evidence: configuration {configuration} does not launch {kernel}"
+        return KernelEvidence(observations, everything, None, (note,))
     return KernelEvidence({**observations, **from_compilation(meant)}, everything, meant[0], ())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from kdiag import isolate
@@ -15,25 +14,32 @@ TIMEOUT_S = 60.0
 
 
 def least_work(
-    workload: Workload, compilation: Compilation, kernel: str, grid: Sequence[int] | None, target: str
+    workload: Workload, compilation: Compilation, kernel: str, target: str, configuration: int
 ) -> dict[str, Evidence]:
-    """The `work.*` observations of the launch of `kernel` with `grid`; none unless its configuration is certain.
+    """The `work.*` observations of the launch of `kernel` in one configuration of the workload.
 
-    `compilation` holds all launches of the workload. The work of a configuration is that of a launch only if the
-    configuration makes one launch, and the grid tells which configuration it was only if no two share it.
+    `compilation` holds every launch of the workload. The work of a configuration is that of a launch only if the
+    configuration makes no other, so there is none for kernels that share it.
     """
-    if isinstance(compilation, CompileFailure) or grid is None:
+    if isinstance(compilation, CompileFailure):
         return {}
-    launches = Counter(evidence.launch.configuration for evidence in compilation)
-    matching = {
-        evidence.launch.configuration
-        for evidence in compilation
-        if evidence.kernel == kernel and _blocks(evidence.launch.grid) == _blocks(grid)
-    }
-    if len(matching) != 1 or launches[min(matching)] != 1:
+    launched = [each.kernel for each in compilation if each.launch.configuration == configuration]
+    if launched != [kernel]:
         return {}
     answer = isolate.run(work_of, WorkRequest(workload, target), timeout_s=TIMEOUT_S)
-    return {} if isinstance(answer, Died) else answer[min(matching)].observations()
+    return {} if isinstance(answer, Died) else answer[configuration].observations()
+
+
+def configuration_of(compilation: Compilation, kernel: str, grid: Sequence[int] | None) -> int | None:
+    """The one configuration that launches `kernel` with `grid`; None if none does, or several do."""
+    if isinstance(compilation, CompileFailure) or grid is None:
+        return None
+    matching = {
+        each.launch.configuration
+        for each in compilation
+        if each.kernel == kernel and _blocks(each.launch.grid) == _blocks(grid)
+    }
+    return matching.pop() if len(matching) == 1 else None
 
 
 def _blocks(grid: Sequence[int]) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from kdiag.diagnose.report.read import ReportLaunch, read_launches
 from kdiag.diagnose.source.read import read_source
 from kdiag.errors import UsageError
 from kdiag.loop.kernel_evidence import WITHOUT_GPU, KernelEvidence, kernel_evidence, python_workload
-from kdiag.loop.least_work import least_work
+from kdiag.loop.least_work import configuration_of, least_work
 from kdiag.records import LaunchProfile, Profile
 from kdiag.workload import Workload
 
@@ -41,6 +41,8 @@ def profile_report_with(path: Path, workload: Path, kernel: str | None, launch_i
 
 
 def _together(launch: ReportLaunch, known: KernelEvidence, described: Workload, target: str) -> LaunchProfile:
-    grid = grid_of(launch.observations)
-    least = least_work(described, known.everything, launch.name, grid, target)
-    return launch_profile(launch, {**known.observations, **least}, known.compiled)
+    configuration = configuration_of(known.everything, launch.name, grid_of(launch.observations))
+    more = dict(known.observations)
+    if configuration is not None:
+        more |= least_work(described, known.everything, launch.name, target, configuration)
+    return launch_profile(launch, more, known.compiled)

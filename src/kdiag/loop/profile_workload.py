@@ -78,8 +78,7 @@ def _on_gpu(asked: WorkloadRequest, described: Workload, gpu: Gpu) -> Profile:
     counted = _by_ncu(described, kernel) if asked.ncu else _sampled(asked, described, kernel, target)
     known = kernel_evidence(described, kernel, target, asked.configuration)
     timed = _timed(asked, described)
-    grid = known.compiled.launch.grid if known.compiled is not None else None
-    least = least_work(described, known.everything, kernel, grid, target)
+    least = least_work(described, known.everything, kernel, target, asked.configuration)
     launch = ReportLaunch(0, kernel, kernel, gpu.name, counted.observations)
     found = launch_profile(launch, {**known.observations, **least, **timed.observations}, known.compiled)
     card = replace(gpu, limits=gpu_of([launch]).limits)
@@ -113,6 +112,7 @@ def _by_ncu(described: Workload, kernel: str) -> _Measured:
 
 def _timed(asked: WorkloadRequest, described: Workload) -> _Measured:
     answer = time_runs(TimingRequest(described, Source.of(described.kernel_file), asked.configuration))
-    if isinstance(answer, RunTiming):
-        return _Measured(answer.observations(), ())
-    return _Measured({}, (f"not timed: {answer.message}",))
+    if not isinstance(answer, RunTiming):
+        return _Measured({}, (f"not timed: {answer.message}",))
+    waits = "a run waits for the GPU itself, so the host's part of the time is unknown"
+    return _Measured(answer.observations(), (waits,) if answer.device_us is None else ())
