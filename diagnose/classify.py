@@ -51,7 +51,14 @@ def classify(observations: Observations) -> Diagnosis:
     )
     if not causes:
         return Diagnosis(UNKNOWN, 0.0, (Cause(UNKNOWN, 0.0, UNKNOWN, _figures(known)),), not_evaluated)
-    return Diagnosis(_bottleneck(rules[causes[0].id], known), causes[0].score, causes, not_evaluated)
+    named = {cause.id for cause in causes}
+    consequences = tuple(
+        name
+        for name, score in scores.items()
+        if score.value >= DECISIVE and name not in named and not rules[name].fallback
+    )
+    bottleneck = _bottleneck(rules[causes[0].id], known)
+    return Diagnosis(bottleneck, causes[0].score, causes, not_evaluated, consequences)
 
 
 def _outranked(scores: Mapping[str, _Score], rules: Mapping[str, CauseRule]) -> list[Cause]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag.diagnose.toolchain import Answer, ask, tools
+from kdiag.errors import COUNTER_PERMISSION
 from kdiag.records.environment import Card, CounterAccess, Environment, Tool
 from kdiag.rules.load_devices import device_named
 
@@ -41,10 +42,6 @@ for index in range(torch.cuda.device_count()):
 # capabilities(7). The first is what https://developer.nvidia.com/ERR_NVGPUCTRPERM asks for; the second is the kernel's
 # own for performance counters, and NVIDIA does not say which drivers take it.
 CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_PERFMON": 38}
-FIX = (
-    "run as root (in a container also with --cap-add=SYS_ADMIN), or let every user: put "
-    "`options nvidia NVreg_RestrictProfilingToAdminUsers=0` into /etc/modprobe.d/nvidia-profiling.conf and reboot"
-)
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ def counter_access(root: Path = Path("/")) -> CounterAccess:
             None, "only administrators may read them; CAP_PERFMON, which is held here, may do"
         )
     return CounterAccess(
-        False, f"only administrators may read them, ncu will end with ERR_NVGPUCTRPERM: {FIX}"
+        False, f"only administrators may read them, ncu will end with ERR_NVGPUCTRPERM: {COUNTER_PERMISSION}"
     )
 
 

@@ -82,6 +82,7 @@ def launch_profile(
         role=launch.role,
         share_pct=launch.share_pct,
         constants=name_constants(launch.constants, parameters),
+        nvtx=launch.nvtx,
         contradictions=wrong,
         compiled=compiled,
     )

@@ -19,7 +19,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from kdiag.diagnose.compiler.tileiras import find_tileiras
+from kdiag.diagnose.compiler.tileiras import find_program, find_tileiras
 from kdiag.errors import ToolMissing
 from kdiag.records.environment import Tool
 
@@ -39,9 +39,11 @@ WITHOUT_CUDA_TILE = f"kernels are neither compiled nor run; reports and sources 
 WITHOUT_TORCH = (
     f"workloads cannot be run, so there is no launch capture, no timing and no `auto`: {GPU_EXTRA}"
 )
-WITHOUT_CUPTI = "no counters from inside a run; those of a kernel need ncu: pip install cupti-python"
+WITHOUT_CUPTI = (
+    "no counters from inside a run; those of a kernel need ncu: pip install 'cupti-python>=13.4', after torch"
+)
 WITHOUT_NCU_REPORT = "no .ncu-rep file can be read: pip install ncu-report"
-WITHOUT_DISASSEMBLER = "machine instructions are counted only as far as kdiag can read the cubin itself"
+WITHOUT_DISASSEMBLER = "machine instructions that kdiag does not know yet are counted as unknown: pip install nvidia-cuda-nvdisasm"
 WITHOUT_GIT = "`auto` cannot work: it keeps every edit as a commit in a worktree of its own"
 
 _VERSION = re.compile(r"\b[vV]?(\d+\.\d+(?:\.\d+)*)")
@@ -94,7 +96,11 @@ def tools(ncu: str | None) -> tuple[Tool, ...]:
         _tileiras(),
         _package("cuda-tile", WITHOUT_CUDA_TILE),
         torch(),
-        *(_program(name, _toolkit(name), WITHOUT_DISASSEMBLER) for name in ("cuobjdump", "nvdisasm")),
+        _program(
+            "nvdisasm",
+            None if (found := find_program("nvdisasm")) is None else str(found),
+            WITHOUT_DISASSEMBLER,
+        ),
         _program("git", shutil.which("git"), WITHOUT_GIT),
     )
 
@@ -159,18 +165,3 @@ def _version_in(text: str) -> str:
         return release[2] or release[1]
     first = _VERSION.search(text)
     return first[1] if first else ""
-
-
-def _toolkit(name: str) -> str | None:
-    """A program of the CUDA toolkit: on PATH, of the pip packages, of CUDA_HOME, or of /usr/local/cuda."""
-    packaged = find_spec("nvidia")
-    roots = (packaged.submodule_search_locations or ()) if packaged else ()
-    homes = [home for variable in ("CUDA_HOME", "CUDA_PATH") if (home := os.environ.get(variable))]
-    places = [
-        *(f"{root}/cu13/bin" for root in roots),
-        *(f"{home}/bin" for home in homes),
-        "/usr/local/cuda/bin",
-    ]
-    return shutil.which(name) or next(
-        (found for place in places if (found := shutil.which(name, path=place))), None
-    )

@@ -65,7 +65,7 @@ def described(name: str) -> Workload:
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_live_profile_names_the_cause(name: str) -> None:
     said: list[str] = []
-    asked = WorkloadRequest(EXAMPLES / name, None, None, 0, None, ncu=False)
+    asked = WorkloadRequest(EXAMPLES / name, None, None, None, None, ncu=False)
     (launch,) = profile_workload(asked, said.append).kernels
     assert launch.diagnosis.causes[0].id in RIGHT[name]
     assert launch.contradictions == ()
@@ -98,7 +98,7 @@ def test_sampled_counters_are_those_of_the_profiler(name: str, tmp_path: Path) -
 def test_two_hundred_small_launches_are_the_hosts_problem(tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text(KERNEL)
     (tmp_path / "workload.py").write_text(WORKLOAD)
-    asked = WorkloadRequest(tmp_path / "workload.py", None, None, 0, None, ncu=False)
+    asked = WorkloadRequest(tmp_path / "workload.py", None, None, None, None, ncu=False)
     (launch,) = profile_workload(asked, lambda _: None).kernels
     assert launch.diagnosis.bottleneck == "host"
     assert launch.diagnosis.causes[0].id in ("launch-bound", "host-overhead")

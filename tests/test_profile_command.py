@@ -72,8 +72,8 @@ def test_json_has_the_promised_shape() -> None:
     assert printed["gpu"]["limits_from"] == "report"
     first, unmeasured, _ = printed["kernels"]
     assert list(first) == [
-        "index", "name", "symbol", "role", "constants", "grid", "block", "duration_us", "share_pct", "sol", "roofline",
-        "bottleneck", "confidence", "causes", "not_evaluated", "contradictions", "compiled",
+        "index", "name", "symbol", "role", "constants", "nvtx", "grid", "block", "duration_us", "share_pct", "sol", "roofline",
+        "bottleneck", "confidence", "causes", "not_evaluated", "consequences", "contradictions", "compiled",
     ]  # fmt: skip
     assert list(first["roofline"]) == [
         "intensity_flop_per_byte",

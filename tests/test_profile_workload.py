@@ -52,7 +52,7 @@ def test_a_report_with_its_workload(capsys: pytest.CaptureFixture[str]) -> None:
         (["x.ncu-rep", "--", "true"], 2, "Name one thing to profile"),
         ([str(EXAMPLES / "softmax"), "--target", "sm_1"], 2, "There is no target 'sm_1'"),
         ([str(EXAMPLES), "--target", "sm_90"], 1, "There is no workload"),
-        ([str(EXAMPLES / "softmax" / "softmax.ncu-rep"), "--launch-index", "7"], 2, "0 to 0"),
+        ([str(EXAMPLES / "softmax" / "softmax.ncu-rep"), "--launch-index", "7"], 2, "is 0."),
         (
             [str(EXAMPLES / "softmax" / "softmax.ncu-rep"), "--workload", str(EXAMPLES / "matmul_bf16")],
             2,

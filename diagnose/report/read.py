@@ -123,9 +123,7 @@ def _matching(launches: Sequence[RecordedLaunch], kernel: str | None, path: Path
 
 def _existing(launches: Sequence[RecordedLaunch], index: int, matching: Sequence[int], path: Path) -> int:
     if not 0 <= index < len(launches):
-        raise UsageError(
-            f"--launch-index {index}: {path} holds {len(launches)} launches, 0 to {len(launches) - 1}."
-        )
+        raise UsageError(f"--launch-index {index}: the last launch in {path} is {len(launches) - 1}.")
     if index not in matching:
         raise UsageError(
             f"--launch-index {index} is a launch of {_name(launches[index])}, which --kernel leaves out."

@@ -9,7 +9,7 @@ from pathlib import Path
 from kdiag.diagnose.report.contents import Contents
 from kdiag.diagnose.report.csv import has_csv, read_csv
 from kdiag.diagnose.report.table import has_table, read_table
-from kdiag.errors import ReportError
+from kdiag.errors import COUNTER_PERMISSION, ReportError
 
 _WHAT_TO_GIVE = (
     "give the .ncu-rep file that `ncu -o` wrote, or what `ncu --import FILE --page raw --csv` prints"
@@ -68,7 +68,7 @@ def _refusal(suffix: str, text: str) -> str:
     if "ERR_NVGPUCTRPERM" in text:
         return (
             "holds no profiled launch, because ncu had no permission for the GPU's counters (ERR_NVGPUCTRPERM): "
-            "run it as root, or load the driver with NVreg_RestrictProfilingToAdminUsers=0"
+            f"{COUNTER_PERMISSION}"
         )
     if re.search(r"^==(WARNING|ERROR|PROF)==", text, re.MULTILINE):
         return "is the output of an ncu run that profiled no launch: read its ==ERROR== and ==WARNING== lines"

@@ -48,15 +48,26 @@ def profile_command(
     nothing; a report without a launch is removed again.
     """
     chosen = metric_set(options.set_name)
+    require(command)
+    by_name = not chosen.ncu_set and not chosen.sections
+    what = what_to_collect(chosen, compute_capability() if by_name else None)
+    return _run_ncu(what, options, report, command, os.environ, show)
+
+
+def require(command: Sequence[str]) -> str:
+    """Return the ncu that can profile `command`. Raises NcuMissing without one, UsageError for no command that runs."""
     if not command or shutil.which(command[0]) is None:
         raise UsageError(
             f"There is no program {command[0]!r} to profile: name a command that can be run."
             if command
             else "There is no command to profile: name one after --, as in: kdiag profile -- python script.py"
         )
-    by_name = not chosen.ncu_set and not chosen.sections
-    what = what_to_collect(chosen, compute_capability() if by_name else None)
-    return _run_ncu(what, options, report, command, os.environ, show)
+    if (ncu := find_ncu()) is not None:
+        return ncu
+    raise NcuMissing(
+        "Nsight Compute (ncu) is not installed: install it from https://developer.nvidia.com/nsight-compute, or go "
+        "without it by timing and compiler evidence: kdiag profile WORKLOAD."
+    )
 
 
 def collect(
@@ -95,12 +106,7 @@ def _run_ncu(
     show: Callable[[str], object],
 ) -> Collected:
     """The one place that runs ncu: check the report's place, run, read what ncu said, judge."""
-    ncu = find_ncu()
-    if ncu is None:
-        raise NcuMissing(
-            "Nsight Compute (ncu) is not installed: install it from https://developer.nvidia.com/nsight-compute, or go "
-            "without counters, by timing and compiler evidence."
-        )
+    ncu = require(command)
     _check_place(report)
     with tempfile.TemporaryDirectory(prefix="kdiag-ncu-") as folder:
         log = Path(folder) / "ncu.log"

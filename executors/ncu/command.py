@@ -63,11 +63,12 @@ def estimate(options: NcuOptions) -> Cost:
 
 
 def find_ncu() -> str | None:
-    """The ncu on PATH, else the newest below /opt/nvidia/nsight-compute or /usr/local/cuda; None if there is none."""
+    """The ncu on PATH, else the newest below /opt/nvidia/nsight-compute, else the CUDA toolkit's; None if there is none."""
     if found := shutil.which("ncu"):
         return found
-    places = [*Path("/opt/nvidia/nsight-compute").glob("*/ncu"), Path("/usr/local/cuda/bin/ncu")]
-    return next((str(path) for path in sorted(places, reverse=True) if path.is_file()), None)
+    installed = sorted(Path("/opt/nvidia/nsight-compute").glob("*/ncu"), reverse=True)
+    places = [*installed, Path("/usr/local/cuda/bin/ncu")]
+    return next((str(path) for path in places if path.is_file()), None)
 
 
 def compute_capability() -> Capability | None:

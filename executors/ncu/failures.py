@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kdiag.errors import INTERRUPTED, KdiagError, ToolMissing
+from kdiag.errors import COUNTER_PERMISSION, INTERRUPTED, KdiagError, ToolMissing
 
 
 class NcuMissing(ToolMissing):
@@ -74,8 +74,7 @@ _OBSTACLES = (
     _Obstacle(
         re.compile(r"ERR_NVGPUCTRPERM"),
         NoPermission,
-        "The driver lets only administrators read GPU counters (ERR_NVGPUCTRPERM): run as root, or set "
-        "NVreg_RestrictProfilingToAdminUsers=0 for the nvidia kernel module and load it again.",
+        f"The driver lets only administrators read GPU counters (ERR_NVGPUCTRPERM): {COUNTER_PERMISSION}.",
     ),
     _Obstacle(
         re.compile(r"nsight-compute-lock|InterprocessLockFailed"),

@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kdiag.errors import COUNTER_PERMISSION
 from kdiag.executors.pm_sampling.records import INSTALL_CUPTI, SamplingFailed
 from kdiag.executors.pm_sampling.samples import Series
 from kdiag.executors.pm_sampling.windows import Launched, Overflow
 
-BUFFER_BYTES = (
-    64 << 20
-)  # 1,000 samples of 28 metrics of an H200 need more than 16 MB; a larger one takes longer to set up
+# 1,000 samples of 28 metrics of an H200 need more than 16 MB; a larger buffer takes longer to set up.
+BUFFER_BYTES = 64 << 20
 PERMISSION = (
-    "The driver lets only administrators read GPU counters (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES); run as root, or set "
-    "NVreg_RestrictProfilingToAdminUsers=0 for the nvidia kernel module."
+    "The driver lets only administrators read GPU counters (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES): "
+    f"{COUNTER_PERMISSION}."
 )
 REASONS = {
     "ERROR_INSUFFICIENT_PRIVILEGES": PERMISSION,

@@ -111,13 +111,22 @@ def objection(trimmed: Trimmed | None, window: Window, launches: int, blocks: in
             f"The card was busy for {trimmed.busy_pct:.0f} % of the window and {LEAST_BUSY_PCT:.0f} % are needed; "
             "the gaps between launches would be measured with the kernel."
         )
-    started = total(trimmed.whole, window.blocks) if window.blocks else None
-    if started is not None and not _explained(started / (launches * blocks)):
+    return _strangers(trimmed, window, launches * blocks) if window.blocks else None
+
+
+def _strangers(trimmed: Trimmed, window: Window, expected: int) -> str | None:
+    """Why another kernel may have run in the window, by the blocks that started in it; None if none did."""
+    started = total(trimmed.whole, window.blocks)
+    if started is None:
         return (
-            f"{started:.0f} blocks started in the window and {launches} launches of {blocks} blocks explain "
-            f"{launches * blocks}: another kernel ran on the card at the same time; free the card and try again."
+            "The blocks that started were not counted, so that another kernel cannot be ruled out; try again."
         )
-    return None
+    if _explained(started / expected):
+        return None
+    return (
+        f"{started:.0f} blocks started in the window and the launches explain {expected}: another kernel ran on the "
+        "card at the same time; free the card and try again."
+    )
 
 
 def _explained(ratio: float) -> bool:

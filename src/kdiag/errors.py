@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+# What to do where the driver keeps the counters for administrators (https://developer.nvidia.com/ERR_NVGPUCTRPERM).
+COUNTER_PERMISSION = (
+    "run as root (in a container also with --cap-add=SYS_ADMIN), or let every user: put "
+    "`options nvidia NVreg_RestrictProfilingToAdminUsers=0` into /etc/modprobe.d/nvidia-profiling.conf and reboot"
+)
+
 FAILURE = 1
 USAGE = 2
 ASKS_USER = 3

@@ -6,9 +6,19 @@ import json
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from kdiag.errors import UsageError
 from kdiag.records import Profile
+
+# Which options mean something for what is profiled; anything else that was given is refused.
+EVERYWHERE = {"what", "kernel", "as_json"}
+MEANT = {
+    "a report": EVERYWHERE | {"launch_index", "workload"},
+    "a workload": EVERYWHERE | {"workload", "configuration", "target", "ncu"},
+    "a command": EVERYWHERE | {"set_name", "launch_count", "nvtx_include", "save", "timeout"},
+}
+FLAGS = {"set_name": "--set"}
 
 
 class WithCommand(click.Command):
@@ -32,27 +42,42 @@ class WithCommand(click.Command):
 @click.option("--kernel", metavar="REGEX", help="Only launches whose name or symbol matches.")
 @click.option("--launch-index", type=click.IntRange(min=0), help="Only this launch of a report, from 0.")
 @click.option(
-    "--workload", type=click.Path(path_type=Path), help="How to run the kernel, and what it needs at least."
+    "--workload", type=click.Path(path_type=Path), help="How the kernel is run, and what it needs at least."
 )
 @click.option(
-    "--configuration", type=click.IntRange(min=0), default=0, help="Which of the workload's configurations."
+    "--configuration",
+    type=click.IntRange(min=0),
+    help="Which of the workload's configurations, from 0.  [default: 0 on a GPU, all without]",
 )
 @click.option(
-    "--target", metavar="SM", help="Compile for this architecture and judge without a GPU, e.g. sm_100."
+    "--target", metavar="SM", help="Ask the compiler for this architecture, e.g. sm_100; no GPU is used."
 )
-@click.option("--ncu", is_flag=True, help="Use Nsight Compute for a workload, in place of sampling.")
+@click.option("--ncu", is_flag=True, help="Count with Nsight Compute, in place of sampling.")
 @click.option(
     "--set",
     "set_name",
+    type=click.Choice(["minimal", "sections", "full"]),
     default="minimal",
     show_default=True,
-    help="Counters for ncu: minimal, sections or full.",
+    help="How much ncu counts.",
 )
 @click.option(
-    "--launch-count", type=click.IntRange(min=1), help="Profile so many launches at most under ncu."
+    "--launch-count", type=click.IntRange(min=1), help="Launches that ncu profiles at most.  [default: all]"
+)
+@click.option(
+    "--nvtx-include",
+    multiple=True,
+    metavar="RANGE",
+    help="Only launches in this NVTX range, as ncu writes it.",
 )
 @click.option("--save", type=click.Path(path_type=Path), help="Keep the report that ncu writes in this file.")
-@click.option("--timeout", type=click.FloatRange(min=1), default=600, help="Seconds for a command under ncu.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=600,
+    show_default=True,
+    help="Seconds for the command under ncu.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.profile/1).")
 @click.pass_context
 def command(  # noqa: PLR0913, PLR0917 - one parameter an option
@@ -61,21 +86,24 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     kernel: str | None,
     launch_index: int | None,
     workload: Path | None,
-    configuration: int,
+    configuration: int | None,
     target: str | None,
     ncu: bool,
     set_name: str,
     launch_count: int | None,
+    nvtx_include: tuple[str, ...],
     save: Path | None,
     timeout: float,
     as_json: bool,
 ) -> None:
-    r"""Say what limits a kernel, and why.
+    """Say what limits a kernel, and why.
 
     \b
     kdiag profile report.ncu-rep            a report of Nsight Compute, its CSV or its printed tables
-    kdiag profile my_workload/              on a GPU: counters sampled while it runs; without one: what the compiler says
+    kdiag profile my_workload/              on a GPU: counters sampled while it runs;
+                                            without one: what the compiler says
     kdiag profile kernel.py --target sm_100 what the compiler says, for any architecture
+                                            (with a workload.py beside it, or --workload)
     kdiag profile -- python script.py       a program under Nsight Compute
 
     SM, memory and DRAM are percent of their peaks; roof is percent of what the roofline allows. A figure that is not
@@ -85,18 +113,29 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     if (what is None) == (program is None):
         raise UsageError("Name one thing to profile: a report, a kernel, a workload, or a command after --.")
     if program is not None:
+        _refuse_others(ctx, "a command")
         from kdiag.loop.profile_program import ProgramRequest, profile_program
 
-        request = ProgramRequest(program, kernel, set_name, launch_count, timeout, save)
+        request = ProgramRequest(program, kernel, set_name, launch_count, nvtx_include, timeout, save)
         profile = profile_program(request, _say, _show)
     elif what is not None and _is_report(what):
+        _refuse_others(ctx, "a report")
         profile = _of_report(what, kernel, launch_index, workload)
     else:
         assert what is not None
+        _refuse_others(ctx, "a workload")
         from kdiag.loop.profile_workload import WorkloadRequest, profile_workload
 
         profile = profile_workload(WorkloadRequest(what, workload, kernel, configuration, target, ncu), _say)
     _print(profile, as_json)
+
+
+def _refuse_others(ctx: click.Context, kind: str) -> None:
+    """Raise UsageError for an option that was given and means nothing for what is profiled."""
+    given = [name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    wrong = [FLAGS.get(name, "--" + name.replace("_", "-")) for name in given if name not in MEANT[kind]]
+    if wrong:
+        raise UsageError(f"{', '.join(wrong)} does nothing for {kind}; leave it out.")
 
 
 def _is_report(what: Path) -> bool:

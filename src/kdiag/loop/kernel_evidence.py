@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,13 @@ class KernelEvidence:
     everything: Compilation
     compiled: CompileEvidence | None
     notes: tuple[str, ...]
+
+    @property
+    def last(self) -> int | None:
+        """The last configuration that launches anything; None if nothing was compiled."""
+        if isinstance(self.everything, CompileFailure):
+            return None
+        return max(each.launch.configuration for each in self.everything)
 
 
 def kernel_evidence(
@@ -66,7 +74,7 @@ def python_workload(what: Path, named: Path | None) -> Workload:
             f"{what} does not say how its kernels are launched; name a workload with --workload (docs/workload.md)."
         )
     if isinstance(found, CommandWorkload):
-        bench = " ".join(found.bench)
+        bench = shlex.join(found.bench)
         raise UsageError(
             f"{found.path} runs its kernel with a command; profile it under Nsight Compute: kdiag profile -- {bench}."
         )

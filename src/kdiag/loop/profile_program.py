@@ -10,7 +10,7 @@ from pathlib import Path
 from kdiag.diagnose.profile import profile_launches
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ReportError
-from kdiag.executors.ncu.collect import profile_command
+from kdiag.executors.ncu.collect import profile_command, require
 from kdiag.executors.ncu.command import NcuOptions, estimate
 from kdiag.executors.ncu.output import Collected
 from kdiag.records import Gpu, Profile
@@ -24,6 +24,7 @@ class ProgramRequest:
     kernel: str | None
     set_name: str
     launch_count: int | None
+    nvtx_include: tuple[str, ...]
     timeout_s: float
     save: Path | None
 
@@ -40,8 +41,10 @@ def profile_program(
         set_name=request.set_name,
         kernel=request.kernel,
         launch_count=request.launch_count,
+        nvtx_include=request.nvtx_include,
         timeout_s=request.timeout_s,
     )
+    require(request.command)
     say(estimate(options).sentence())
     with tempfile.TemporaryDirectory(prefix="kdiag-ncu-") as folder:
         report = request.save or Path(folder) / "profile.ncu-rep"

@@ -32,14 +32,14 @@ from kdiag.workload import Workload
 class WorkloadRequest:
     """What to profile: a workload, or a kernel file with its workload named or beside it.
 
-    With `target` it is compiled for that architecture and judged without a GPU. `ncu` takes Nsight Compute in place
+    `configuration` None is the first on a GPU, and all of them without. With `target` it is compiled for that architecture and judged without a GPU. `ncu` takes Nsight Compute in place
     of PM sampling.
     """
 
     what: Path
     workload: Path | None
     kernel: str | None
-    configuration: int
+    configuration: int | None
     target: str | None
     ncu: bool
 
@@ -66,31 +66,50 @@ def profile_workload(asked: WorkloadRequest, say: Callable[[str], object]) -> Pr
     if gpu is not None:
         return _on_gpu(asked, described, gpu)
     target = asked.target or WITHOUT_GPU
-    if asked.target is None:
-        say(f"no GPU here: this is what the compiler says for {target} (--target chooses another)")
-    return profile_compiled(described, target, asked.kernel)
+    if asked.ncu:
+        raise UsageError("--ncu needs a GPU, and there is none here or --target leaves it out.")
+    where = "" if asked.target else "no GPU here (--target chooses another architecture); "
+    say(f"{where}compiling for {target}")
+    profile = profile_compiled(described, target, asked.kernel)
+    return profile if asked.configuration is None else _of_configuration(profile, asked.configuration)
+
+
+def _of_configuration(profile: Profile, configuration: int) -> Profile:
+    """Only the launches of one configuration. Raises UsageError when there are none."""
+    launched = [each.compiled.launch.configuration for each in profile.kernels if each.compiled is not None]
+    if configuration not in launched:
+        raise UsageError(_no_configuration(configuration, max(launched, default=0)))
+    chosen = [each for each, of in zip(profile.kernels, launched, strict=True) if of == configuration]
+    return replace(profile, kernels=tuple(chosen))
+
+
+def _no_configuration(configuration: int, last: int) -> str:
+    return f"--configuration {configuration}: the workload launches its kernel in configurations 0 to {last}."
 
 
 def _on_gpu(asked: WorkloadRequest, described: Workload, gpu: Gpu) -> Profile:
     text = workloads.read_source(described.kernel_file)
     kernel = choose_kernel(text, str(described.kernel_file), asked.kernel)
     target = f"sm_{(gpu.compute_capability or '').replace('.', '')}"
-    counted = _by_ncu(described, kernel) if asked.ncu else _sampled(asked, described, kernel, target)
-    known = kernel_evidence(described, kernel, target, asked.configuration)
-    timed = _timed(asked, described)
-    least = least_work(described, known.everything, kernel, target, asked.configuration)
+    configuration = asked.configuration or 0
+    known = kernel_evidence(described, kernel, target, configuration)
+    if known.last is not None and configuration > known.last:
+        raise UsageError(_no_configuration(configuration, known.last))
+    counted = _by_ncu(described, kernel) if asked.ncu else _sampled(described, kernel, target, configuration)
+    timed = _timed(described, configuration)
+    least = least_work(described, known.everything, kernel, target, configuration)
     launch = ReportLaunch(0, kernel, kernel, gpu.name, counted.observations)
     found = launch_profile(launch, {**known.observations, **least, **timed.observations}, known.compiled)
     card = replace(gpu, limits=gpu_of([launch]).limits)
     return Profile(str(asked.what), card, (found,), notes=(*known.notes, *counted.notes, *timed.notes))
 
 
-def _sampled(asked: WorkloadRequest, described: Workload, kernel: str, target: str) -> _Measured:
+def _sampled(described: Workload, kernel: str, target: str, configuration: int) -> _Measured:
     """All passes there are: a diagnosis is worth the few seconds that the loop cannot spend at every step."""
     chosen = load_metric_set(target)
     passes = tuple(chosen.passes) if chosen is not None else ("default",)
     wanted = request(described, described.kernel_file, kernel, passes)
-    answer = sample(replace(wanted, configuration=asked.configuration))
+    answer = sample(replace(wanted, configuration=configuration))
     if isinstance(answer, NoCounters):
         return _Measured({}, (f"no counters: {answer.reason}",))
     clock = f", SMs at {answer.sm_clock_hz / 1e9:.2f} GHz" if answer.sm_clock_hz else ""
@@ -110,8 +129,8 @@ def _by_ncu(described: Workload, kernel: str) -> _Measured:
         return _Measured(read_launches(answer, f"^{kernel}$")[0].observations, ())
 
 
-def _timed(asked: WorkloadRequest, described: Workload) -> _Measured:
-    answer = time_runs(TimingRequest(described, Source.of(described.kernel_file), asked.configuration))
+def _timed(described: Workload, configuration: int) -> _Measured:
+    answer = time_runs(TimingRequest(described, Source.of(described.kernel_file), configuration))
     if not isinstance(answer, RunTiming):
         return _Measured({}, (f"not timed: {answer.message}",))
     waits = "a run waits for the GPU itself, so the host's part of the time is unknown"

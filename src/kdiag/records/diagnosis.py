@@ -107,12 +107,16 @@ class Cause:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The verdict on one set of observations; `causes` best first; `not_evaluated` says what was missing."""
+    """The verdict on one set of observations; `causes` best first; `not_evaluated` says what was missing.
+
+    `consequences` are causes that show as well and are explained by one of `causes`.
+    """
 
     bottleneck: str
     confidence: float
     causes: tuple[Cause, ...]
     not_evaluated: tuple[str, ...] = ()
+    consequences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ class LaunchProfile:
     `role` tells the kernels to be diagnosed from fills, copies and other kernels of a library; `share_pct` is the
     launch's part of the time of all launches in the report. `contradictions` say why the counters cannot be true;
     where there are any, the bottleneck is unknown. `compiled` holds what the compiler says, `constants` the
-    compile-time arguments.
+    compile-time arguments, `nvtx` the ranges around the launch, outermost first.
     """
 
     index: int
@@ -137,6 +141,7 @@ class LaunchProfile:
     role: LaunchRole = "kernel"
     share_pct: float | None = None
     constants: Mapping[str, Scalar] = field(default_factory=dict)
+    nvtx: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()
     compiled: CompileEvidence | None = None
 

@@ -49,6 +49,7 @@ def _launch(launch: LaunchProfile) -> Json:
         "symbol": launch.symbol,
         "role": launch.role,
         "constants": dict(launch.constants),
+        "nvtx": list(launch.nvtx),
         "grid": launch.grid,
         "block": launch.block,
         "duration_us": launch.duration_us,
@@ -59,6 +60,7 @@ def _launch(launch: LaunchProfile) -> Json:
         "confidence": diagnosis.confidence,
         "causes": [_cause(cause) for cause in diagnosis.causes],
         "not_evaluated": list(diagnosis.not_evaluated),
+        "consequences": list(diagnosis.consequences),
         "contradictions": list(launch.contradictions),
         "compiled": None if launch.compiled is None else _compiled(launch.compiled),
     }

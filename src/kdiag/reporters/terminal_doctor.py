@@ -52,7 +52,10 @@ def _cards(environment: Environment) -> list[Row]:
                 BAD,
             )
         ]
-    return [_line("GPU", _card(card), GOOD if card.cutile else BAD) for card in environment.cards]
+    return [
+        _line("GPU", _card(card), {True: GOOD, False: BAD, None: UNSURE}[card.cutile])
+        for card in environment.cards
+    ]
 
 
 def _card(card: Card) -> str:
@@ -89,7 +92,7 @@ def _table(tools: list[Tool]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     for title in ("tool", "state", "version"):
         table.add_column(title, no_wrap=True)
-    table.add_column("where", overflow="ellipsis", no_wrap=True)
+    table.add_column("where", overflow="fold")  # the only column that gives way
     for tool in tools:
         word, colour = GOOD if tool.usable else LIMITED if tool.found else BAD
         table.add_row(

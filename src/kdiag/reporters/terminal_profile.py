@@ -1,37 +1,15 @@
-"""A profile as a table, a line for each launch, and below it the evidence for what the table says."""
+"""A profile as a table, a line for each launch; what shows it comes below, from `terminal_evidence`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kdiag.records import Cause, CompileEvidence, Evidence, Gpu, LaunchProfile, Profile, Roofline
-from kdiag.rules.load_causes import load_causes
+from kdiag.records import Gpu, LaunchProfile, Profile
+from kdiag.reporters.terminal_evidence import COLOURS, named, render_evidence
 
 PIPED_WIDTH = 100
-CAUSES_SHOWN = 2
-COLOURS = {
-    "memory": "blue",
-    "compute": "green",
-    "latency": "yellow",
-    "scheduling": "magenta",
-    "host": "cyan",
-    "unknown": "red",
-}
-
-
-# Where an observation comes from, by the prefix of its name, and how to get it; counters have none.
-SOURCES: Mapping[str, str] = {
-    "": "counters",
-    "compile": "the compiler (--workload)",
-    "source": "the kernel's source (--workload)",
-    "work": "the bytes and operations it needs (--workload)",
-    "timing": "timing on a GPU (a workload)",
-}
 
 
 def render(profile: Profile) -> None:
@@ -43,13 +21,7 @@ def render(profile: Profile) -> None:
     console.print(_table(profile))
     for line in _beside(profile):
         console.print(Text(line, "dim"))
-    open_questions = [_not_evaluated(launch) for launch in profile.kernels]
-    shared = open_questions[0] if len(set(open_questions)) == 1 else ""
-    for launch, open_question in zip(profile.kernels, open_questions, strict=True):
-        _evidence(console, launch, "" if shared else open_question)
-    if shared:
-        console.print()
-        console.print(Text(f"not evaluated: {shared}", "dim"))
+    render_evidence(profile, console)
 
 
 def _heading(profile: Profile) -> Text:
@@ -113,7 +85,7 @@ def _row(launch: LaunchProfile) -> tuple[Text, ...]:
         Text(_time(launch.duration_us)),
         *(Text("-", "dim") if value is None else Text(f"{value:.0f}") for value in figures),
         Text(bottleneck, colour),
-        Text(_cause(launch.diagnosis.causes[0]), colour),
+        Text(named(launch.diagnosis.causes[0]), colour),
     )
 
 
@@ -147,93 +119,3 @@ def _time(duration_us: float | None) -> str:
     if duration_us < 1e3:
         return f"{duration_us:.1f} us"
     return f"{duration_us / 1e3:.2f} ms" if duration_us < 1e6 else f"{duration_us / 1e6:.2f} s"
-
-
-def _cause(cause: Cause) -> str:
-    return "unknown" if cause.id == "unknown" else f"{cause.id} {100 * cause.score:.0f}%"
-
-
-def _evidence(console: Console, launch: LaunchProfile, open_question: str) -> None:
-    """Print what shows the best causes of one launch, and what to do about the first."""
-    diagnosis = launch.diagnosis
-    console.print()
-    console.print(Text.assemble(f"#{launch.index} ", (launch.name, "bold"), f"  {_title(launch)}"))
-    colour = COLOURS.get(diagnosis.bottleneck, "default")
-    for cause in diagnosis.causes[:CAUSES_SHOWN]:
-        sentences = "; ".join(_sentence(each) for each in cause.evidence)
-        said = sentences or "what was collected does not decide"
-        _indented(console, Text.assemble((_cause(cause), colour), f": {said}"))
-    if launch.contradictions:
-        _indented(console, Text("the counters contradict each other, so none of them is used", "red"))
-    _indented(console, Text.assemble(("do: ", "dim"), load_causes()[diagnosis.causes[0].id].what_to_do))
-    for label, text in (
-        ("roof: ", _roofline(launch.roofline)),
-        ("code: ", "" if launch.compiled is None else _compiled(launch.compiled)),
-        ("not evaluated: ", open_question),
-    ):
-        if text:
-            _indented(console, Text(label + text, "dim"))
-
-
-def _indented(console: Console, text: Text) -> None:
-    console.print(Padding(text, (0, 0, 0, 3)))
-
-
-def _title(launch: LaunchProfile) -> str:
-    """The bottleneck, and what tells this launch from others of the kernel."""
-    constants = ", ".join(f"{name}={value}" for name, value in launch.constants.items())
-    share = "" if launch.share_pct is None else f"{launch.share_pct:.0f} % of the time"
-    return ", ".join(part for part in (launch.diagnosis.bottleneck, share, constants) if part)
-
-
-def _sentence(evidence: Evidence) -> str:
-    where = evidence.where
-    place = f" ({where.file}:{where.line}:{where.column})" if where is not None else ""
-    return evidence.text + place
-
-
-def _roofline(roofline: Roofline) -> str:
-    """Percent of the peak of every level and pipe that was in use, and the excess where it is known."""
-    parts = [
-        f"{name} {pct:.0f} %"
-        for name, pct in [
-            *((level.level.upper(), level.pct_of_limit) for level in roofline.levels),
-            *((pipe.pipe, pipe.pct_of_limit) for pipe in roofline.pipes),
-        ]
-        if pct is not None and pct >= 0.5
-    ]
-    if roofline.intensity_flop_per_byte is not None:
-        parts.append(f"{roofline.intensity_flop_per_byte:.3g} FLOP/byte")
-    if roofline.excess_traffic is not None:
-        parts.append(f"{roofline.excess_traffic:.2f} x the bytes it needs")
-    return ", ".join(parts)
-
-
-def _compiled(compiled: CompileEvidence) -> str:
-    parts = [
-        f"{compiled.registers} registers" if compiled.registers else "",
-        f"{compiled.stack_bytes} bytes of stack (spills)" if compiled.stack_bytes else "",
-        f"{compiled.shared_bytes} bytes of shared memory" if compiled.shared_bytes else "",
-        f"{compiled.occupancy_pct:.3g} % occupancy, limited by {compiled.limited_by}"
-        if compiled.occupancy_pct is not None
-        else "",
-    ]
-    return ", ".join(part for part in parts if part)
-
-
-def _not_evaluated(launch: LaunchProfile) -> str:
-    """The causes that could not be judged, by what would be needed."""
-    measured = (launch.sol.compute_pct, launch.sol.memory_pct, launch.duration_us)
-    if all(figure is None for figure in measured) and launch.compiled is None:
-        return "nothing was measured of this launch"
-    causes: dict[str, list[str]] = {}
-    for line in launch.diagnosis.not_evaluated:
-        cause, _, needs = line.partition(": needs ")
-        causes.setdefault(_source(needs.split(", ")), []).append(cause)
-    return "; ".join(f"{', '.join(names)}: for want of {SOURCES[source]}" for source, names in causes.items())
-
-
-def _source(metrics: Iterable[str]) -> str:
-    """The prefix of the first metric that has one: `excess_traffic` is made of counters and `work.bytes`."""
-    known = [name.partition(".")[0] if "." in name else "" for name in metrics]
-    return next((name for name in known if name), "")
