@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from kdiag.reporters.cause_page import render
+from kdiag.reporters.cause_page import INDEX, index, render
 from kdiag.rules.load_causes import load_causes
 
 RULES = load_causes()
@@ -20,7 +20,10 @@ def test_page_is_current(name: str) -> None:
 
 
 def test_no_page_is_left_over() -> None:
-    assert {page.name.removesuffix(".md") for page in PAGES.iterdir()} == set(RULES)
+    assert {page.name.removesuffix(".md") for page in PAGES.iterdir()} == set(RULES) | {
+        INDEX.removesuffix(".md")
+    }
+    assert PAGES.joinpath(INDEX).read_text(encoding="utf-8") == index()
 
 
 def test_page_says_what_counts_and_why() -> None:

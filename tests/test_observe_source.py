@@ -70,3 +70,19 @@ def test_loops_that_work_in_place(body: str, count: int) -> None:
     text = f"@ct.kernel\ndef k(x, y, n: int, T: ct.Constant[int]):\n    {body}\n"
     seen = from_source(read(text), "k")["source.in_place_loops"]
     assert (seen.value, seen.where is not None) == (count, bool(count))
+
+
+@pytest.mark.parametrize(
+    ("expression", "count"),
+    [
+        ("t / ct.sum(t, axis=0, keepdims=True)", 1),
+        ("ct.sum(t, axis=0) / n", 0),
+        ("ct.max(t, 0) / ct.sum(t, 0)", 0),
+        ("t * (1.0 / ct.sum(t, axis=0))", 0),
+        ("ct.broadcast_to(ct.sum(t, axis=0), (T,)) / n", 1),
+        ("(t - ct.max(t, axis=0)) / n", 1),
+    ],
+)
+def test_divisions_of_what_a_reduction_left_cost_nothing(expression: str, count: int) -> None:
+    text = f"@ct.kernel\ndef k(x, n: int, T: ct.Constant[int]):\n    t = ct.load(x, (0,), (T,))\n    r = {expression}\n"
+    assert from_source(read(text), "k")["source.exact_divisions"].value == count

@@ -151,6 +151,8 @@ def line(row: Row, diagnosis: Diagnosis) -> str:
 
 def main() -> None:
     """Print the table and the counts. Ends with 1 if kdiag is wrong anywhere."""
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
     rows = list(
         recorded(Path(sys.argv[2])) if sys.argv[1] == "recorded" else reported(*map(Path, sys.argv[2:4]))
     )

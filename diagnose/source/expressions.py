@@ -154,7 +154,7 @@ def _operation(node: cst.BinaryOperation | cst.AugAssign, frame: Frame, flow: Fl
         case cst.Divide() | cst.DivideAssign():
             return combined((left, right), multiply(left, right).dtype)
         case cst.MatrixMultiply() | cst.MatrixMultiplyAssign():
-            return replace(combined((left, right)), kinds=left.kinds | right.kinds | {Kind.TILE})
+            return replace(combined((left, right)), kinds=left.kinds | right.kinds | {Kind.TILE, Kind.WIDE})
     return combined((left, right))
 
 

@@ -73,7 +73,7 @@ class Recorder:
             return
         assert isinstance(node, cst.BinaryOperation | cst.AugAssign)
         match node.operator:
-            case cst.Divide() | cst.DivideAssign() if any(part.is_tile for part in parts):
+            case cst.Divide() | cst.DivideAssign() if any(Kind.WIDE in part.kinds for part in parts):
                 self._keep(self.math, node, MathCall("/", frame.module.place(node), True, frame.loops))
             case cst.MatrixMultiply() | cst.MatrixMultiplyAssign():
                 self._product("@", node, frame, parts)
@@ -111,6 +111,8 @@ class Recorder:
     def _call(self, name: str, call: cst.Call, frame: Frame, parts: Sequence[Value], view: bool) -> None:
         place = frame.module.place(call)
         if name in _INEXACT:
+            if any(part.is_reduced for part in parts) and not any(Kind.WIDE in part.kinds for part in parts):
+                return
             mode = frame.module.keywords(call).get("rounding_mode", "")
             fact = MathCall(name, place, not mode.endswith(_INEXACT[name]), frame.loops)
             self._keep(self.math, call, fact)

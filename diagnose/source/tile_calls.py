@@ -22,8 +22,9 @@ from kdiag.diagnose.source.values import (
     unordered,
 )
 
-_TILE: Kinds = frozenset({Kind.TILE})
-_LOADED: Kinds = frozenset({Kind.TILE, Kind.LOADED})
+_TILE: Kinds = frozenset({Kind.TILE, Kind.WIDE})
+_LOADED: Kinds = frozenset({Kind.TILE, Kind.WIDE, Kind.LOADED})
+_REDUCTIONS = frozenset(["sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "reduce"])
 _GIVEN = {
     "bid": Value(frozenset({Kind.BLOCK, Kind.FROM_BLOCK})),
     "num_blocks": Value(frozenset({Kind.BLOCK_COUNT})),
@@ -109,15 +110,19 @@ def _computed(name: str, call: cst.Call, values: Sequence[Value], first: Value) 
 
 
 def _moved(name: str, call: cst.Call, values: Sequence[Value], first: Value) -> Value | None:
-    """The result of what converts, reorders or passes on its first argument, None for other functions."""
+    """The result of what converts, reorders, reduces or passes on its first argument, None for other functions."""
     if name in ("astype", "bitcast"):
         wanted = values[1].dtype if len(values) > 1 else None
         return replace(first, dtype=wanted, items=None) if name == "astype" else combined(values, wanted)
+    if name in _REDUCTIONS and first.is_tile:
+        reduced = combined(values[:1], first.dtype)
+        return replace(reduced, kinds=reduced.kinds - {Kind.WIDE})
     if name == "expand_dims":
         axis = _argument(call, values, 1, "axis")
         return _expanded(first, axis.number if axis is not None else None)
     if name in _MOVES:
-        return unordered(replace(first, items=None))
+        moved = unordered(replace(first, items=None))
+        return replace(moved, kinds=moved.kinds | {Kind.WIDE}) if name == "broadcast_to" else moved
     return first if name in _KEEPS else None
 
 

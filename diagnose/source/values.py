@@ -11,11 +11,13 @@ class Kind(Enum):
     """A property that a value may have.
 
     BLOCK is the block's index itself, FROM_BLOCK anything computed from it. CLAMPED is a `min` of something computed
-    from it, as in the size of the last group of a swizzle. IRREGULAR is a tile whose elements follow no affine rule,
+    from it, as in the size of the last group of a swizzle. WIDE is a tile with an element for each that was loaded or
+    made, in contrast to one that a reduction left. IRREGULAR is a tile whose elements follow no affine rule,
     UNKNOWN the result of a function whose text was not found.
     """
 
     TILE = auto()
+    WIDE = auto()
     LOADED = auto()
     BLOCK = auto()
     FROM_BLOCK = auto()
@@ -51,6 +53,11 @@ class Value:
     number: int | None = None
     items: tuple[Value, ...] | None = None
     mode: str | None = None
+
+    @property
+    def is_reduced(self) -> bool:
+        """Whether the value is a tile of which a reduction left little: what is done to it costs next to nothing."""
+        return Kind.TILE in self.kinds and Kind.WIDE not in self.kinds
 
     @property
     def is_tile(self) -> bool:

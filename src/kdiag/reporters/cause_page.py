@@ -6,8 +6,15 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from kdiag.rules import load_playbook
 from kdiag.rules.load_causes import CauseRule, Pattern, load_causes
+from kdiag.rules.load_metrics import load_metrics
 
+INDEX = "README.md"
+LEGEND = (
+    "Each observation is graded from 0 to 1 between the two figures. What counts *for it* is averaged by weight; what "
+    "*caps it* can only take away; a pattern without a figure it needs is not evaluated."
+)
 CEILINGS = ((0.95, "can prove it"), (0.7, "is strong evidence"), (0.0, "is a suspicion"))
 
 
@@ -26,8 +33,11 @@ def render(rule: CauseRule) -> str:
         "## What to do",
         rule.what_to_do,
     ]
+    if treated := _treated_by(rule.id):
+        parts += ["## Optimizations that treat it", treated]
     if rule.patterns:
-        parts += ["## What shows it", *(_pattern(pattern) for pattern in rule.patterns)]
+        parts += ["## What shows it", LEGEND, *(_pattern(pattern) for pattern in rule.patterns)]
+        parts += [*_counters(rule)]
     if rule.outranks:
         behind = ", ".join(f"`{name}`" for name in rule.outranks)
         parts += [
@@ -59,16 +69,54 @@ def _pattern(pattern: Pattern) -> str:
     return head + "\n\n" + "\n".join(rows)
 
 
+def _treated_by(cause: str) -> str:
+    """Links to the playbook's pages, with the best that was measured or guessed for this cause."""
+    links = []
+    for optimization in load_playbook.load().values():
+        gains = [gain for each in optimization.treats if each.cause == cause for gain in each.gains.values()]
+        if gains:
+            best = max(gains, key=lambda gain: gain.mid)
+            known = f"{best.mid:g}x" if best.n else "not measured"
+            links.append(f"[{optimization.id}](../{optimization.reference}) {optimization.title} ({known})")
+    return ", ".join(links) + "." if links else ""
+
+
+def _counters(rule: CauseRule) -> list[str]:
+    """What the names of counters stand for."""
+    asked = {test.metric: None for pattern in rule.patterns for test in pattern.tests}
+    known = load_metrics()
+    lines = [
+        f"* `{name}`: {known[name].meaning} (`{known[name].names[0]}`)" for name in asked if name in known
+    ]
+    return ["\n".join(lines)] if lines else []
+
+
+def index() -> str:
+    """All causes by class, as Markdown."""
+    lines = [
+        "# Causes",
+        "",
+        "Written from `rules/causes`; the class says which resource ran out, the cause why.",
+        "",
+    ]
+    rules = load_causes()
+    for bottleneck in dict.fromkeys(rule.bottleneck for rule in rules.values()):
+        mine = [rule for rule in rules.values() if rule.bottleneck == bottleneck]
+        lines += [f"* **{bottleneck}**: " + ", ".join(f"[{rule.id}]({rule.id}.md)" for rule in mine)]
+    return "\n".join(lines) + "\n"
+
+
 def _example(name: str, shown: bool, metrics: Mapping[str, float]) -> str:
     figures = ", ".join(f"{metric} {value:g}" for metric, value in metrics.items())
     return f"* **{'this' if shown else 'not this'}**: {name} ({figures})"
 
 
 def write(folder: Path) -> None:
-    """Write the page of every cause into `folder`."""
+    """Write the page of every cause into `folder`, and their index."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, rule in load_causes().items():
         (folder / f"{name}.md").write_text(render(rule))
+    (folder / INDEX).write_text(index())
 
 
 if __name__ == "__main__":
