@@ -26,13 +26,18 @@ def compile_workload(
     becomes a CompileFailure and harms nothing else. A kernel that this machine compiled before is not compiled
     again (see `diagnose.compiler.cache`); its launches are captured all the same.
     """
-    if missing := [package for module, package in NEEDED.items() if not _installed(module)]:
-        verb = "is" if len(missing) == 1 else "are"
-        reason = f'{" and ".join(missing)} {verb} not installed; run pip install "kdiag[gpu]".'
+    if reason := cannot_compile():
         return (CompileFailure("unavailable", reason),) * len(sources)
     isolate.warm_up()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         return tuple(pool.map(lambda source: _one(workload, source, target, timeout_s), sources))
+
+
+def cannot_compile() -> str | None:
+    """Why nothing can be compiled here, in one sentence; None if the packages it takes are installed."""
+    missing = [package for module, package in NEEDED.items() if not _installed(module)]
+    verb = "is" if len(missing) == 1 else "are"
+    return f'{" and ".join(missing)} {verb} not installed; run pip install "kdiag[gpu]".' if missing else None
 
 
 def _one(workload: Workload, source: Path, target: str, timeout_s: float) -> Compilation:

@@ -139,7 +139,7 @@ class Run:
             raise KdiagError(f"{compilation.message}; name the workload of that kernel.")
         if arena.bench is None and isinstance(compilation, CompileFailure):
             raise KdiagError(
-                f"Nothing can be verified here, without a GPU and without compiling: {compilation.message}."
+                f"Nothing can be verified here, without a GPU and without compiling: {compilation.message}"
             )
         diagnosis = self.findings.diagnosis
         causes = ", ".join(f"{cause.id} {cause.score:.0%}" for cause in diagnosis.causes[:3])

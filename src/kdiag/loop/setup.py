@@ -9,8 +9,9 @@ from pathlib import Path
 
 from kdiag import __version__, run_state
 from kdiag import workload as workloads
+from kdiag.diagnose.compiler.compile import cannot_compile
 from kdiag.diagnose.report.read import read_launches
-from kdiag.errors import UsageError
+from kdiag.errors import ToolMissing, UsageError
 from kdiag.executors import repo
 from kdiag.executors.bench import Bench
 from kdiag.executors.command_bench import CommandBench
@@ -68,6 +69,8 @@ def prepare(request: Request) -> Plan:
     source = workloads.read_source(described.kernel_file)
     kernel = choose_kernel(source, str(described.kernel_file), request.kernel)
     gpu = ReplayBench(request.replay).gpu() if request.replay is not None else probe_gpu()
+    if gpu is None and isinstance(described, Workload) and (reason := cannot_compile()):
+        raise ToolMissing(f"Nothing can be verified here, without a GPU and without compiling: {reason}")
     return Plan(request, described, kernel, gpu, _target(request, gpu), _rounding(request, described))
 
 
