@@ -30,6 +30,18 @@ MOVED_AT_LEAST = 0.5
 SAMPLING_SLACK = 1.25
 SAMPLING_POINTS = 5.0
 
+# What no launch has 0 of, however small it is.
+NEVER_ZERO = (
+    "instructions",
+    "sm_active_cycles",
+    "sm_elapsed_cycles",
+    "issue_pct",
+    "occupancy_pct",
+    "max_occupancy_pct",
+    "waves",
+)
+PARTS = {"memory_pct": ("dram_pct",), "compute_pct": ("tensor_pct", "xu_pct", "fp64_pct")}
+
 Rule = Callable[[Observations, Limits], Iterator[str]]
 
 
@@ -136,7 +148,34 @@ def _faster_than_operations(observations: Observations, limits: Limits) -> Itera
         )
 
 
+def _counts_nothing(observations: Observations, _limits: Limits) -> Iterator[str]:
+    """A launch that was measured executed instructions in some cycles; zeros there are no counts."""
+    zero = [name for name in NEVER_ZERO if number(observations, name) == 0]
+    if zero:
+        yield f"A launch that ran cannot have {', '.join(zero)} of 0: it was not measured."
+
+
+def _less_than_its_part(observations: Observations, _limits: Limits) -> Iterator[str]:
+    """The throughput of SMs and memory is the largest of several parts; a part cannot be above it."""
+    for whole, parts in PARTS.items():
+        total = number(observations, whole)
+        for part in parts:
+            value = number(observations, part)
+            if total is not None and value is not None and value > SAMPLING_SLACK * total + SAMPLING_POINTS:
+                yield f"{part} is {value:.0f} % and {whole}, which includes it, {total:.0f} %."
+
+
+def _busy_without_bytes(observations: Observations, _limits: Limits) -> Iterator[str]:
+    """A DRAM that is busy moves something."""
+    busy, moved = number(observations, "dram_pct"), number(observations, "dram_bytes")
+    if busy is not None and busy > SAMPLING_POINTS and moved == 0:
+        yield f"DRAM is {busy:.0f} % busy and moved no byte."
+
+
 RULES: tuple[Rule, ...] = (
+    _counts_nothing,
+    _less_than_its_part,
+    _busy_without_bytes,
     _beyond_bandwidth,
     _beyond_pipe,
     _beyond_hundred,

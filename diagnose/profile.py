@@ -45,6 +45,10 @@ def profile_launches(source: str, launches: Sequence[ReportLaunch], *, everythin
     if not targets:
         targets = list(launches)
         notes = ("only fills, copies or library kernels were recorded: the kernel itself is missing",)
+    if others_cards := sorted({each.gpu_name for each in targets if each.gpu_name} - {targets[0].gpu_name}):
+        notes += (
+            f"some launches ran on {', '.join(others_cards)}; the card and limits above are the first launch's",
+        )
     others = [launch for launch in launches if launch not in targets]
     return Profile(
         source=source,
@@ -99,7 +103,7 @@ def gpu_of(launches: Sequence[ReportLaunch]) -> Gpu:
         name=name or "unknown GPU",
         compute_capability=None if major is None or minor is None else f"{major:.0f}.{minor:.0f}",
         sm_count=None if count is None else int(count),
-        limits=limits_of_card((launch.observations for launch in launches), name),
+        limits=limits_of_card((each.observations for each in launches if each.gpu_name == name), name),
     )
 
 

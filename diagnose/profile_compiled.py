@@ -144,16 +144,16 @@ def _capability(target: str) -> str:
 
 
 def _failure(failure: CompileFailure, workload: Workload, target: str) -> KdiagError:
-    """One sentence for each way to fail; the message of the compiler is inside."""
-    what = failure.kernel or workload.kernel_file.name
-    match failure.kind:
-        case "unavailable":
-            return ToolMissing(failure.message)
-        case "not-launched":
-            return WorkloadError(failure.message)
-        case "timeout":
-            return KdiagError(f"Compiling {what} for {target} took too long: {failure.message}.")
-        case "crash":
-            return KdiagError(f"The compiler died on {what} for {target}: {failure.message}.")
-        case "error":
-            return KdiagError(f"{what} does not compile for {target}: {failure.message}")
+    """One sentence for each way to fail; without a kernel it was the workload that failed, before any compilation."""
+    if failure.kind == "unavailable":
+        return ToolMissing(failure.message)
+    if failure.kind == "not-launched":
+        return WorkloadError(failure.message)
+    if not failure.kernel:
+        return WorkloadError(
+            f"{workload.path} failed while its launches were captured and compiled for {target}: {failure.message}"
+        )
+    how = {"timeout": "takes too long to compile", "crash": "killed the compiler"}.get(
+        failure.kind, "does not compile"
+    )
+    return KdiagError(f"{failure.kernel} {how} for {target}: {failure.message}")

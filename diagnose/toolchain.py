@@ -47,6 +47,7 @@ WITHOUT_DISASSEMBLER = "machine instructions that kdiag does not know yet are co
 WITHOUT_GIT = "`auto` cannot work: it keeps every edit as a commit in a worktree of its own"
 
 _VERSION = re.compile(r"\b[vV]?(\d+\.\d+(?:\.\d+)*)")
+_FAILURE = re.compile(r"fail|error|mismatch|cannot|not found", re.IGNORECASE)
 _RELEASE = re.compile(r"release (\d+\.\d+)(?:, V(\d+(?:\.\d+)+))?")
 
 
@@ -83,7 +84,8 @@ def ask(command: Sequence[str], timeout_s: float = TIMEOUT_S) -> Answer:
     if child.returncode == 0:
         return Answer(text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return Answer(text, f"it ended with exit code {child.returncode}" + (f": {lines[-1]}" if lines else ""))
+    telling = next((line for line in lines if _FAILURE.search(line)), lines[0] if lines else "")
+    return Answer(text, f"it ended with exit code {child.returncode}" + (f": {telling}" if telling else ""))
 
 
 def tools(ncu: str | None) -> tuple[Tool, ...]:

@@ -116,12 +116,12 @@ def test_kernels_are_chosen_by_a_regular_expression(monkeypatch: pytest.MonkeyPa
         (
             CompileFailure("crash", "signal 11", "k"),
             KdiagError,
-            "The compiler died on k for sm_90: signal 11",
+            "k killed the compiler for sm_90: signal 11",
         ),
         (
             CompileFailure("timeout", "no answer within 3 s"),
-            KdiagError,
-            "Compiling softmax.py for sm_90 took",
+            WorkloadError,
+            "failed while its launches were captured and compiled for sm_90: no answer",
         ),
     ],
     ids=["unavailable", "not launched", "error", "crash", "timeout"],

@@ -58,6 +58,9 @@ PLANTED: list[tuple[dict[str, float], str]] = [
     ({"sm_elapsed_cycles": 2.4e5}, "240,000 cycles at 1.60 GHz are 150.0 us, but the launch took 1,500.0 us"),
     ({"work__bytes": 9e9}, "Only 2,200.0 MB went through DRAM, but the kernel must move at least 8,874.2 MB"),
     ({"work__bytes": 2e10, "dram_bytes": 1.99e10, "dram_pct": 95}, "the bytes it must move need 4,140.5 us"),
+    ({"instructions": 0, "waves": 0}, "A launch that ran cannot have instructions, waves of 0"),
+    ({"memory_pct": 12}, "dram_pct is 31 % and memory_pct, which includes it, 12 %"),
+    ({"dram_bytes": 0}, "DRAM is 31 % busy and moved no byte"),
     ({"work__flops": 8e12}, "its 8,000.0 GFLOP need 4,042.4 us at 1,979 TFLOP/s: it did not do its work"),
 ]  # fmt: skip
 

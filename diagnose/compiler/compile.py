@@ -29,8 +29,14 @@ def compile_workload(
     if reason := cannot_compile():
         return (CompileFailure("unavailable", reason),) * len(sources)
     isolate.warm_up()
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    pool = ThreadPoolExecutor(os.cpu_count() or 1)
+    try:
         return tuple(pool.map(lambda source: _one(workload, source, target, timeout_s), sources))
+    except KeyboardInterrupt:
+        isolate.kill_all()  # or the threads would wait for their children to the end
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def cannot_compile() -> str | None:

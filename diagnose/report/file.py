@@ -39,9 +39,15 @@ def read_report_file(path: Path) -> Contents:
         raise ToolMissing(
             "Reading .ncu-rep files needs the package ncu-report: pip install ncu-report."
         ) from error
+    try:
+        name = str(path).encode().decode()
+    except UnicodeEncodeError:
+        raise ReportError(
+            f"The name of {path!r} is not UTF-8, which the report reader needs; rename it."
+        ) from None
     expected, whole = _expected(path)
     with _native_log_hidden():
-        context = ncu_report.load_report(str(path))
+        context = ncu_report.load_report(name)
         ranges = [context.range_by_idx(each) for each in range(context.num_ranges())]
         actions = [each.action_by_idx(index) for each in ranges for index in range(each.num_actions())]
         launches = tuple(_launch(action, context) for action in actions)

@@ -155,13 +155,21 @@ def _launch(index: int, recorded: RecordedLaunch, share_pct: float | None) -> Re
         index=index,
         name=_name(recorded),
         symbol=recorded.symbol,
-        gpu_name=recorded.gpu_name,
+        gpu_name=_product(recorded.gpu_name),
         observations=found,
         role=role_of(recorded.symbol),
         share_pct=share_pct,
         constants=decoded.constants if decoded else (),
         nvtx=recorded.nvtx,
     )
+
+
+def _product(name: str | None) -> str | None:
+    """A name with letters that is not ncu's way to write that there is none."""
+    named = (
+        name is not None and any(map(str.isalpha, name)) and name.strip(" ()!").lower() not in ("n/a", "nan")
+    )
+    return name if named else None
 
 
 def _time(recorded: RecordedLaunch) -> float | None:

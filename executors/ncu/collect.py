@@ -19,7 +19,14 @@ from kdiag.executors.ncu.command import (
     find_ncu,
     what_to_collect,
 )
-from kdiag.executors.ncu.failures import Interrupted, NcuMissing, NoKernels, ProfilerError, TimedOut
+from kdiag.executors.ncu.failures import (
+    Interrupted,
+    NcuFailed,
+    NcuMissing,
+    NoKernels,
+    ProfilerError,
+    TimedOut,
+)
 from kdiag.executors.ncu.messages import Heard, read_messages
 from kdiag.executors.ncu.output import Collected, judge
 from kdiag.executors.ncu.process import Ended, run
@@ -110,7 +117,13 @@ def _run_ncu(
     _check_place(report)
     with tempfile.TemporaryDirectory(prefix="kdiag-ncu-") as folder:
         log = Path(folder) / "ncu.log"
-        ended = run(command_line(ncu, what, options, report, log, command), env, options.timeout_s, show)
+        words = command_line(ncu, what, options, report, log, command)
+        try:
+            ended = run(words, env, options.timeout_s, show)
+        except OSError as error:
+            raise NcuFailed(
+                f"{ncu} does not start ({error.strerror or error}): install Nsight Compute again."
+            ) from error
         heard = _hear(ended, log)
     try:
         return judge(ended, heard, options, report)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
+import signal
 import sys
 
 import click
 
 from kdiag import __version__
-from kdiag.errors import BUG, INTERRUPTED, USAGE, KdiagError
+from kdiag.errors import BUG, FAILURE, INTERRUPTED, USAGE, KdiagError
 
 VERBS = {
     "profile": "Say what limits a kernel, and why: from a report, a workload, or a program.",
@@ -51,7 +54,21 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; every failure leaves through here with one sentence and its exit code."""
+    _usable_streams()
+    for number in (signal.SIGTERM, signal.SIGHUP):  # as an interrupt, so that no child is left behind
+        signal.signal(number, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))
+
+
+def _usable_streams() -> None:
+    """Standard streams that exist, even where the caller closed them, and that can print any path."""
+    for descriptor, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+            setattr(sys, name, os.fdopen(descriptor, "r" if descriptor == 0 else "w"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def run(arguments: list[str]) -> int:
@@ -67,6 +84,10 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return USAGE
+    except OSError as error:  # a path that is too long, a folder that may not be read, a disk that is full
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"kdiag: {where}{error.strerror or error}", err=True)
+        return FAILURE
     except Exception as error:  # noqa: BLE001 - the one place: a bug becomes a log file and exit code 70
         return _report_bug(error)
     return result if isinstance(result, int) else 0

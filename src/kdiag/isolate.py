@@ -44,6 +44,9 @@ class Died:
     output: str = ""
 
 
+_live: set[multiprocessing.process.BaseProcess] = set()
+
+
 @cache
 def _context() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
@@ -69,10 +72,12 @@ def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float)
         child = context.Process(target=_serve, args=(job, request, sender, folder), daemon=False)
         child.start()
         sender.close()
+        _live.add(child)
         try:
             answer: _Answered[Answer] | Died | None = _receive(receiver, timeout_s)
         finally:
             _end(child)
+            _live.discard(child)
             receiver.close()
         output = _tail(Path(folder) / LOG)
     if isinstance(answer, _Answered):
@@ -80,8 +85,19 @@ def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float)
     if isinstance(answer, Died):
         return Died(answer.kind, answer.message, output)
     code = child.exitcode or 0
-    reason = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    reason = f"killed by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
     return Died("crash", f"{_first_error_line(output) or job.__qualname__} ({reason})", output)
+
+
+def kill_all() -> None:
+    """Kill every child there is, so that threads waiting for one go on: for an interrupted run."""
+    for child in tuple(_live):
+        _kill(child)
+
+
+def _signal_name(number: int) -> str:
+    """The name of a signal; real-time signals have none."""
+    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
 
 
 @dataclass(frozen=True)
@@ -101,10 +117,15 @@ def _receive(receiver: Connection, timeout_s: float) -> _Answered[Answer] | Died
 
 def _end(child: multiprocessing.process.BaseProcess) -> None:
     child.join(0.2)
+    _kill(child)
+    child.join()
+
+
+def _kill(child: multiprocessing.process.BaseProcess) -> None:
+    """Kill the child's whole group."""
     if child.pid is not None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
-    child.join()
 
 
 def _serve(job: Callable[[Request], Answer], request: Request, sender: Connection, folder: str) -> None:

@@ -137,6 +137,8 @@ def _kernel_file(path: Path, tree: ast.Module) -> str:
 
 def read_source(path: Path) -> str:
     """The text of a kernel file, line ends untouched. Raises WorkloadError if it cannot be read as UTF-8."""
+    if path.exists() and not path.is_file():
+        raise WorkloadError(f"{path} is not a regular file; name the .py file that defines the kernel.")
     try:
         return path.read_bytes().decode()
     except OSError as error:
