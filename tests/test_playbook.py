@@ -183,7 +183,7 @@ def test_code_on_the_pages_is_python(name):
     for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
         ast.parse(block)
     for link in re.findall(r"\]\(([^)]+\.md)\)", page):
-        assert link in PAGES
+        assert files("kdiag.references").joinpath(link).is_file()
 
 
 def test_the_api_page_has_eighteen_rules():

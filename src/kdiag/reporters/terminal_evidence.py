@@ -116,6 +116,8 @@ def _sentence(evidence: Evidence) -> str:
 
 
 def _advice(launch: LaunchProfile) -> str:
+    if launch.contradictions:
+        return "Record the launch again, and check what the workload says of its bytes and operations."
     if _nothing_measured(launch):
         return "Record the launch again: the profiler measured nothing of it."
     return load_causes()[launch.diagnosis.causes[0].id].what_to_do
