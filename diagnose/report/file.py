@@ -101,7 +101,7 @@ def _launch(action: Any, context: Any) -> RecordedLaunch:
         value = None if metric is None else metric.value()
         if metric is None or not isinstance(value, (int, float)):
             return ()
-        return (Figure(float(value), metric.unit() or ""),)
+        return (Figure(float(value), ""),)  # base units; `unit()` ends a process in which torch is loaded (2025.3.1)
 
     kind = _WORKLOADS.get(action.workload_type(), "")
     name = action.name() or kind
