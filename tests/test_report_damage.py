@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.diagnose.report import file as report_file
+from kdiag.diagnose.report import native
 from kdiag.diagnose.report.container import Container, read_container
 from kdiag.diagnose.report.plausible import plausible
 from kdiag.diagnose.report.read import read_launches
@@ -116,13 +116,24 @@ class Range:
 
 
 def test_a_result_without_a_kernel_is_called_what_it_is() -> None:
-    launch = report_file._launch(Range(), None)
-    assert (launch.symbol, launch.base_name, launch.whole, launch.figures("x")) == (
+    found = native.launch(Range(), ["x"])
+    assert (found["symbol"], found["base_name"], found["whole"], found["figures"]) == (
         "range",
         "range",
         True,
-        (),
+        {},
     )
+
+
+def test_a_file_that_ends_the_native_reader_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some flipped bits abort NVIDIA's reader; a reader that aborts over everything stands for it."""
+    package = tmp_path / "ncu_report.py"
+    package.write_text("import os\n\n\ndef load_report(path):\n    os.abort()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ReportError, match="none of its launches can be read"):
+        read_launches(REPORT)
 
 
 @needs_data
