@@ -25,7 +25,9 @@ def render(profile: Profile) -> None:
 
 
 def _heading(profile: Profile) -> Text:
-    return Text.assemble((profile.source, "bold"), "\n", _card(profile.gpu), "\n", _limits(profile.gpu))
+    compiled_only = all(each.duration_us is None and each.compiled is not None for each in profile.kernels)
+    limits = "" if compiled_only else f"\n{_limits(profile.gpu)}"
+    return Text.assemble((profile.source, "bold"), "\n", _card(profile.gpu), limits)
 
 
 def _card(gpu: Gpu) -> str:
