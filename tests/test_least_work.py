@@ -1,0 +1,63 @@
+"""What a launch needs at least is said only of the launch whose configuration is certain and that is alone in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kdiag import isolate
+from kdiag.diagnose.work import Work
+from kdiag.loop.least_work import configuration_of, least_work
+from kdiag.records import CompileEvidence, CompileFailure, Launch
+from kdiag.workload import Workload
+
+WORKLOAD = Workload(Path("workload.py"), Path("kernel.py"), False)
+WORK = (Work(100.0, 10.0), Work(200.0, None), Work(300.0, 30.0))
+
+
+def launched(kernel: str, grid: tuple[int, ...], configuration: int) -> CompileEvidence:
+    launch = Launch(kernel, grid, (), configuration)
+    return CompileEvidence(kernel, "sm_90", launch, 32, 0, 0, 100, "hash", (), 0.1)
+
+
+COMPILED = (
+    launched("k", (8, 1, 1), 0),
+    launched("k", (16, 1, 1), 1),
+    launched("k", (8, 1, 1), 2),
+    launched("other", (4, 1, 1), 2),
+)
+
+
+@pytest.fixture(autouse=True)
+def work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolate, "run", lambda *_, **__: WORK)
+
+
+@pytest.mark.parametrize(("configuration", "expected"), [(0, 100.0), (1, 200.0), (2, None), (3, None)])
+def test_the_work_of_a_configuration_belongs_to_its_only_launch(
+    configuration: int, expected: float | None
+) -> None:
+    found = least_work(WORKLOAD, COMPILED, "k", "sm_90", configuration)
+    assert (found["work.bytes"].value if found else None) == expected
+
+
+def test_a_kernel_that_is_launched_twice_shares_the_work() -> None:
+    twice = (launched("k", (8, 1, 1), 0), launched("k", (8, 1, 1), 0))
+    assert least_work(WORKLOAD, twice, "k", "sm_90", 0) == {}
+
+
+def test_what_did_not_compile_has_no_work() -> None:
+    failure = CompileFailure("error", "no")
+    assert least_work(WORKLOAD, failure, "k", "sm_90", 0) == {}
+    assert configuration_of(failure, "k", (8,)) is None
+
+
+@pytest.mark.parametrize(
+    ("kernel", "grid", "expected"),
+    [("k", (16,), 1), ("k", (8, 1), None), ("k", (9,), None), ("other", (4, 1, 1), 2), ("k", None, None)],
+)
+def test_a_grid_tells_the_configuration_if_only_one_has_it(
+    kernel: str, grid: tuple[int, ...] | None, expected: int | None
+) -> None:
+    assert configuration_of(COMPILED, kernel, grid) == expected
