@@ -81,6 +81,8 @@ def read_csv(text: str) -> Contents:
             torn = torn or line.number
         else:
             identity = tuple(header.cell(line.fields, column) for column in _IDENTITY)
+            if not header.is_long:  # a row is a launch, even where another process had the same number
+                identity += (str(line.number),)
             if identity not in launches:
                 launches[identity] = _launch(header, line.fields)
             _add(launches[identity], header, line.fields)
