@@ -82,7 +82,7 @@ def read_csv(text: str) -> Contents:
         else:
             identity = tuple(header.cell(line.fields, column) for column in _IDENTITY)
             if not header.is_long:  # a row is a launch, even where another process had the same number
-                identity += (str(line.number),)
+                identity = tuple(line.fields)
             if identity not in launches:
                 launches[identity] = _launch(header, line.fields)
             _add(launches[identity], header, line.fields)
