@@ -141,6 +141,8 @@ DERIVED = (
             "bytes moved between L2 and DRAM"),
     Derived("excess_traffic", "", ("dram_bytes", "work.bytes"), lambda moved, needed: moved / needed,
             "DRAM traffic against what the workload needs"),
+    Derived("excess_traffic", "", ("dram_bytes", "work.array_bytes"), lambda moved, needed: moved / needed,
+            "DRAM traffic against the arrays of the launch, each read or written once"),
     Derived("needed_dram_pct", "%", ("dram_pct", "excess_traffic"), lambda busy, excess: busy / excess,
             "DRAM, by the bytes alone that the workload needs"),
     Derived("dram_bytes_per_block", "byte", ("dram_bytes", "grid_size"), lambda moved, blocks: moved / blocks,
@@ -199,12 +201,12 @@ def with_derived(observations: Observations) -> dict[str, Evidence]:
 def inputs_missing(name: str, known: Observations) -> tuple[str, ...]:
     """Return what would have to be observed for `name`: the missing inputs of a derived metric, else itself.
 
-    Of several ways to compute it the last counts. A name whose inputs are all there (a division by zero) is itself
-    what is missing.
+    Of several ways to compute it the one that lacks least counts. A name whose inputs are all there (a division by
+    zero) is itself what is missing.
     """
-    derived = next((each for each in reversed(DERIVED) if each.name == name), None)
-    if derived is None:
+    ways = [each for each in DERIVED if each.name == name]
+    if not ways:
         return (name,)
-    missing = [each for each in derived.inputs if number(known, each) is None]
-    found = tuple(part for each in missing for part in inputs_missing(each, known))
+    lacking = [[each for each in way.inputs if number(known, each) is None] for way in ways]
+    found = tuple(part for each in min(lacking, key=len) for part in inputs_missing(each, known))
     return found or (name,)

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kdiag.records import Evidence
+from kdiag.diagnose.source.facts import KernelFacts
+from kdiag.records import ArrayArgument, Evidence, Launch
 from kdiag.workload import Workload, load_module
 
 
@@ -58,3 +60,23 @@ def _figure(count: Callable[[object], object], config: object) -> float | None:
     if isinstance(value, int | float) and math.isfinite(value) and value > 0:
         return float(value)
     return None
+
+
+def bytes_of_arrays(launch: Launch, facts: KernelFacts) -> float | None:
+    """What a captured launch moves if it reads every array it loads from once, and writes every one it stores to once.
+
+    A kernel that touches only a part of an array moves less, so this can hide excess traffic and not invent it. None
+    where an access is of something else than a parameter of the kernel, or is atomic.
+    """
+    sizes = {each.name: _bytes(each) for each in launch.arguments if isinstance(each, ArrayArgument)}
+    read = {access.array for access in facts.accesses if access.kind in ("load", "gather")}
+    written = {access.array for access in facts.accesses if access.kind in ("store", "scatter")}
+    if facts.atomics or facts.unresolved or not written or not read | written <= set(sizes):
+        return None
+    return sum(sizes[name] for name in read) + sum(sizes[name] for name in written)
+
+
+def _bytes(array: ArrayArgument) -> float:
+    """The elements of an array times their width, which is in the name of the type ("bfloat16", "float8_e4m3fn")."""
+    width = re.search(r"\d+", array.dtype)
+    return math.prod(array.shape) * (int(width[0]) if width else 8) / 8

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from kdiag import isolate
-from kdiag.diagnose.work import Work
+from kdiag.diagnose.metrics import number, with_derived
+from kdiag.diagnose.source.read import read_source
+from kdiag.diagnose.work import Work, bytes_of_arrays
 from kdiag.loop.least_work import configuration_of, least_work
-from kdiag.records import CompileEvidence, CompileFailure, Launch
+from kdiag.records import ArrayArgument, CompileEvidence, CompileFailure, Evidence, Launch
 from kdiag.workload import Workload
 
 WORKLOAD = Workload(Path("workload.py"), Path("kernel.py"), False)
@@ -61,3 +63,39 @@ def test_a_grid_tells_the_configuration_if_only_one_has_it(
     kernel: str, grid: tuple[int, ...] | None, expected: int | None
 ) -> None:
     assert configuration_of(COMPILED, kernel, grid) == expected
+
+
+ARRAYS = (
+    ArrayArgument("x", "bfloat16", (64, 32), (32, 1)),
+    ArrayArgument("y", "float32", (64, 32), (32, 1)),
+    ArrayArgument("z", "float8_e4m3fn", (10,), (1,)),
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("ct.store(y, (0, 0), ct.load(x, (0, 0), (T, T)))", 64 * 32 * (2 + 4)),
+        ("ct.store(x, (0, 0), ct.load(x, (0, 0), (T, T)) * 2)", 64 * 32 * (2 + 2)),
+        (
+            "t = ct.load(x, (0, 0), (T, T)) + ct.load(x, (1, 0), (T, T))\n    ct.scatter(z, 0, t)",
+            64 * 32 * 2 + 10,
+        ),
+        ("ct.load(x, (0, 0), (T, T))", None),
+        ("ct.store(y.slice(0, 0, 4), (0, 0), ct.load(x, (0, 0), (T, T)))", None),
+        ("ct.store(y, (0, 0), ct.load(x, (0, 0), (T, T)))\n    ct.atomic_add(z, 0, 1)", None),
+    ],
+)
+def test_what_the_arrays_of_a_launch_say(body: str, expected: float | None) -> None:
+    text = f"import cuda.tile as ct\n@ct.kernel\ndef k(x, y, z, T: ct.Constant[int]):\n    {body}\n"
+    (facts,) = read_source(text, "k.py").kernels
+    assert bytes_of_arrays(Launch("k", (1,), ARRAYS), facts) == expected
+
+
+def test_the_workload_is_believed_before_the_arrays() -> None:
+    def known(**values: float) -> dict[str, Evidence]:
+        return {name.replace("__", "."): Evidence("workload", name, value) for name, value in values.items()}
+
+    arrays = with_derived(known(dram_bytes=400.0, work__array_bytes=100.0))
+    both = with_derived(known(dram_bytes=400.0, work__array_bytes=100.0, work__bytes=200.0))
+    assert [number(each, "excess_traffic") for each in (arrays, both)] == [4.0, 2.0]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kdiag import isolate
-from kdiag.diagnose.work import WorkRequest, work_of
+from kdiag.diagnose.source.read import read_source
+from kdiag.diagnose.work import WorkRequest, bytes_of_arrays, work_of
 from kdiag.isolate import Died
-from kdiag.records import Compilation, CompileFailure, Evidence
+from kdiag.records import Compilation, CompileFailure, Evidence, Launch
 from kdiag.workload import Workload
+from kdiag.workload import read_source as read_text
 
 TIMEOUT_S = 60.0
 
@@ -27,7 +29,22 @@ def least_work(
     if launched != [kernel]:
         return {}
     answer = isolate.run(work_of, WorkRequest(workload, target), timeout_s=TIMEOUT_S)
-    return {} if isinstance(answer, Died) else answer[configuration].observations()
+    said = {} if isinstance(answer, Died) else answer[configuration].observations()
+    if "work.bytes" in said:
+        return said
+    launch = next(each.launch for each in compilation if each.launch.configuration == configuration)
+    return {**said, **_of_arrays(workload, launch)}
+
+
+def _of_arrays(workload: Workload, launch: Launch) -> dict[str, Evidence]:
+    """What the arrays of the captured launch say where the workload says nothing."""
+    facts = read_source(read_text(workload.kernel_file), workload.kernel_file.name).kernels
+    mine = next((each for each in facts if each.name == launch.kernel), None)
+    moved = None if mine is None else bytes_of_arrays(launch, mine)
+    if moved is None:
+        return {}
+    text = "every array that the kernel loads from read once, every one it stores to written once"
+    return {"work.array_bytes": Evidence("workload", "work.array_bytes", moved, "byte", text=text)}
 
 
 def configuration_of(compilation: Compilation, kernel: str, grid: Sequence[int] | None) -> int | None:
