@@ -8,10 +8,12 @@ on compute capability 6.1 to 9.0 (130 launches) bytes, cycles and percentages ag
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 from kdiag.diagnose.metrics import number
 from kdiag.diagnose.roofline import fastest_tflops, roofline_of
-from kdiag.records import Limits, Observations
+from kdiag.records import Limits, Observations, Roofline
 
 # Counters come from several replays, which differ by a few percent, and the bandwidths of data sheets are rounded.
 SLACK = 1.15
@@ -42,78 +44,93 @@ NEVER_ZERO = (
 )
 PARTS = {"memory_pct": ("dram_pct",), "compute_pct": ("tensor_pct", "xu_pct", "fp64_pct")}
 
-Rule = Callable[[Observations, Limits], Iterator[str]]
+
+@dataclass(frozen=True)
+class Counted:
+    """What a rule compares of one launch."""
+
+    known: Observations
+    limits: Limits
+
+    @cached_property
+    def roofline(self) -> Roofline:
+        """Where the launch stands under the limits; several rules ask."""
+        return roofline_of(self.known, self.limits)
+
+
+Rule = Callable[[Counted], Iterator[str]]
 
 
 def contradictions(observations: Observations, limits: Limits) -> tuple[str, ...]:
     """Return one sentence for each contradiction in one launch, with its numbers; none where too little is known."""
-    return tuple(sentence for rule in RULES for sentence in rule(observations, limits))
+    launch = Counted(observations, limits)
+    return tuple(sentence for rule in RULES for sentence in rule(launch))
 
 
-def _beyond_bandwidth(observations: Observations, limits: Limits) -> Iterator[str]:
+def _beyond_bandwidth(launch: Counted) -> Iterator[str]:
     """No level moves more bytes in the time than its bandwidth allows."""
-    slack = _slack(observations)
-    for level in roofline_of(observations, limits).levels:
+    slack = _slack(launch.known)
+    for level in launch.roofline.levels:
         if level.pct_of_limit is not None and level.pct_of_limit > 100 * slack:
             yield (
-                f"{level.bytes / 1e6:,.1f} MB through {level.level.upper()} in {_time(observations)} is "
+                f"{level.bytes / 1e6:,.1f} MB through {level.level.upper()} in {_time(launch.known)} is "
                 f"{level.pct_of_limit:.0f} % of the {level.gbs:,.0f} GB/s it can move."
             )
 
 
-def _beyond_pipe(observations: Observations, limits: Limits) -> Iterator[str]:
+def _beyond_pipe(launch: Counted) -> Iterator[str]:
     """No pipe does more operations in the time than its peak allows."""
-    for pipe in roofline_of(observations, limits).pipes:
+    for pipe in launch.roofline.pipes:
         factor = TENSOR_FACTOR if pipe.pipe.startswith("tensor") else 1.0
-        if pipe.pct_of_limit is not None and pipe.pct_of_limit > 100 * factor * _slack(observations):
+        if pipe.pct_of_limit is not None and pipe.pct_of_limit > 100 * factor * _slack(launch.known):
             yield (
-                f"{pipe.operations / 1e9:,.1f} GFLOP on {pipe.pipe} in {_time(observations)} is "
+                f"{pipe.operations / 1e9:,.1f} GFLOP on {pipe.pipe} in {_time(launch.known)} is "
                 f"{pipe.pct_of_limit:.0f} % of the {pipe.tflops:,.0f} TFLOP/s it can do."
             )
 
 
-def _beyond_hundred(observations: Observations, limits: Limits) -> Iterator[str]:
+def _beyond_hundred(launch: Counted) -> Iterator[str]:
     """Pipes that report their own busy cycles are never busier than always, DRAM neither."""
     for name, unit in (
         ("dram_pct", "DRAM"),
         ("tensor_pct", "The tensor pipe"),
         ("fp64_pct", "The fp64 pipe"),
     ):
-        value = number(observations, name)
-        if value is not None and value > 100 * _slack(observations):
+        value = number(launch.known, name)
+        if value is not None and value > 100 * _slack(launch.known):
             yield f"{unit} is said to work at {value:.0f} % of its peak."
 
 
-def _bytes_against_percent(observations: Observations, limits: Limits) -> Iterator[str]:
+def _bytes_against_percent(launch: Counted) -> Iterator[str]:
     """DRAM's throughput is at least the share of its peak that the bytes make."""
-    pct = number(observations, "dram_pct")
-    dram = next((each for each in roofline_of(observations, limits).levels if each.level == "dram"), None)
-    if pct is None or dram is None or dram.pct_of_limit is None or _is_short(observations):
+    pct = number(launch.known, "dram_pct")
+    dram = next((each for each in launch.roofline.levels if each.level == "dram"), None)
+    if pct is None or dram is None or dram.pct_of_limit is None or _is_short(launch.known):
         return
     if dram.pct_of_limit > pct * SAMPLING_SLACK + SAMPLING_POINTS:
         yield (
-            f"{dram.bytes / 1e6:,.1f} MB through DRAM in {_time(observations)} is {dram.pct_of_limit:.0f} % of its "
+            f"{dram.bytes / 1e6:,.1f} MB through DRAM in {_time(launch.known)} is {dram.pct_of_limit:.0f} % of its "
             f"peak, but its throughput is said to be {pct:.0f} %."
         )
 
 
-def _cycles_against_time(observations: Observations, limits: Limits) -> Iterator[str]:
+def _cycles_against_time(launch: Counted) -> Iterator[str]:
     """The cycles of a launch, at the clock they were counted at, are its time."""
-    cycles, clock = number(observations, "sm_elapsed_cycles"), number(observations, "sm_clock_hz")
-    duration = number(observations, "duration_us")
+    cycles, clock = number(launch.known, "sm_elapsed_cycles"), number(launch.known, "sm_clock_hz")
+    duration = number(launch.known, "duration_us")
     if not cycles or not clock or not duration:
         return
     counted_us = 1e6 * cycles / clock
-    if not 1 / _slack(observations) < counted_us / duration < _slack(observations):
+    if not 1 / _slack(launch.known) < counted_us / duration < _slack(launch.known):
         yield (
             f"{cycles:,.0f} cycles at {clock / 1e9:.2f} GHz are {counted_us:,.1f} us, but the launch took "
-            f"{_time(observations)}."
+            f"{_time(launch.known)}."
         )
 
 
-def _too_few_bytes(observations: Observations, limits: Limits) -> Iterator[str]:
+def _too_few_bytes(launch: Counted) -> Iterator[str]:
     """What the kernel must move and L2 cannot hold crosses DRAM, or the work was not done."""
-    moved, must = number(observations, "dram_bytes"), _beyond_l2(observations)
+    moved, must = number(launch.known, "dram_bytes"), _beyond_l2(launch.known)
     if moved is not None and must and moved < MOVED_AT_LEAST * must:
         yield (
             f"Only {moved / 1e6:,.1f} MB went through DRAM, but the kernel must move at least {must / 1e6:,.1f} MB "
@@ -121,53 +138,53 @@ def _too_few_bytes(observations: Observations, limits: Limits) -> Iterator[str]:
         )
 
 
-def _faster_than_bytes(observations: Observations, limits: Limits) -> Iterator[str]:
+def _faster_than_bytes(launch: Counted) -> Iterator[str]:
     """Nor can those bytes cross faster than DRAM is."""
-    must, duration = _beyond_l2(observations), number(observations, "duration_us")
-    if not must or not duration or not limits.dram_gbs:
+    must, duration = _beyond_l2(launch.known), number(launch.known, "duration_us")
+    if not must or not duration or not launch.limits.dram_gbs:
         return
-    least_us = must / limits.dram_gbs * 1e-3
+    least_us = must / launch.limits.dram_gbs * 1e-3
     if least_us * MOVED_AT_LEAST > duration:
         yield (
-            f"The launch took {_time(observations)}, but the bytes it must move need {least_us:,.1f} us: it did not "
+            f"The launch took {_time(launch.known)}, but the bytes it must move need {least_us:,.1f} us: it did not "
             "do its work, or the workload's bytes are too high."
         )
 
 
-def _faster_than_operations(observations: Observations, limits: Limits) -> Iterator[str]:
+def _faster_than_operations(launch: Counted) -> Iterator[str]:
     """Nor can the operations be done faster than by the fastest pipe, if that is known: the tensor cores'."""
-    work, duration = number(observations, "work.flops"), number(observations, "duration_us")
-    peak = fastest_tflops(limits)
-    if not work or not duration or not peak or not limits.tensor_tflops:
+    work, duration = number(launch.known, "work.flops"), number(launch.known, "duration_us")
+    peak = fastest_tflops(launch.limits)
+    if not work or not duration or not peak or not launch.limits.tensor_tflops:
         return
     least_us = work / peak * 1e-6
-    if least_us > TENSOR_FACTOR * _slack(observations) * duration:
+    if least_us > TENSOR_FACTOR * _slack(launch.known) * duration:
         yield (
-            f"The launch took {_time(observations)}, but its {work / 1e9:,.1f} GFLOP need {least_us:,.1f} us at "
+            f"The launch took {_time(launch.known)}, but its {work / 1e9:,.1f} GFLOP need {least_us:,.1f} us at "
             f"{peak:,.0f} TFLOP/s: it did not do its work, or the workload's operations are too many."
         )
 
 
-def _counts_nothing(observations: Observations, _limits: Limits) -> Iterator[str]:
+def _counts_nothing(launch: Counted) -> Iterator[str]:
     """A launch that was measured executed instructions in some cycles; zeros there are no counts."""
-    zero = [name for name in NEVER_ZERO if number(observations, name) == 0]
+    zero = [name for name in NEVER_ZERO if number(launch.known, name) == 0]
     if zero:
         yield f"A launch that ran cannot have {', '.join(zero)} of 0: it was not measured."
 
 
-def _less_than_its_part(observations: Observations, _limits: Limits) -> Iterator[str]:
+def _less_than_its_part(launch: Counted) -> Iterator[str]:
     """The throughput of SMs and memory is the largest of several parts; a part cannot be above it."""
     for whole, parts in PARTS.items():
-        total = number(observations, whole)
+        total = number(launch.known, whole)
         for part in parts:
-            value = number(observations, part)
+            value = number(launch.known, part)
             if total is not None and value is not None and value > SAMPLING_SLACK * total + SAMPLING_POINTS:
                 yield f"{part} is {value:.0f} % and {whole}, which includes it, {total:.0f} %."
 
 
-def _busy_without_bytes(observations: Observations, _limits: Limits) -> Iterator[str]:
+def _busy_without_bytes(launch: Counted) -> Iterator[str]:
     """A DRAM that is busy moves something."""
-    busy, moved = number(observations, "dram_pct"), number(observations, "dram_bytes")
+    busy, moved = number(launch.known, "dram_pct"), number(launch.known, "dram_bytes")
     if busy is not None and busy > SAMPLING_POINTS and moved == 0:
         yield f"DRAM is {busy:.0f} % busy and moved no byte."
 

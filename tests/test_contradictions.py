@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.diagnose.contradictions import LARGEST_L2, RULES, contradictions
+from kdiag.diagnose.contradictions import LARGEST_L2, RULES, Counted, contradictions
 from kdiag.diagnose.limits import limits_of
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ReportError
@@ -72,8 +72,8 @@ def test_a_planted_contradiction(planted: dict[str, float], said: str) -> None:
 
 
 def test_every_rule_is_shown_to_fire() -> None:
-    launches = [{**HONEST, **observe(**planted)} for planted, _ in PLANTED]
-    silent = [rule.__name__ for rule in RULES if not any(list(rule(launch, H200)) for launch in launches)]
+    launches = [Counted({**HONEST, **observe(**planted)}, H200) for planted, _ in PLANTED]
+    silent = [rule.__name__ for rule in RULES if not any(list(rule(launch)) for launch in launches)]
     assert silent == []
 
 

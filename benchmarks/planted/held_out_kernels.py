@@ -1,6 +1,7 @@
 """cuTile kernels of the held-out set: written and labelled after the rules were fixed, and never used to tune them."""
 
 import cuda.tile as ct
+from tile_kernels import product
 
 Const = ct.Constant[int]
 
@@ -18,39 +19,29 @@ def every_second_fast(x, y, T: Const):
     ct.scatter(y, columns, ct.gather(x, columns) + 1.0)
 
 
-def _product(a, b, c, TM, TN, TK):
-    row, column = ct.bid(0), ct.bid(1)
-    total = ct.full((TM, TN), 0.0, dtype=ct.float32)
-    for k in range(ct.num_tiles(a, axis=1, shape=(TM, TK))):
-        left = ct.load(a, index=(row, k), shape=(TM, TK), padding_mode=ct.PaddingMode.ZERO)
-        right = ct.load(b, index=(k, column), shape=(TK, TN), padding_mode=ct.PaddingMode.ZERO)
-        total = ct.mma(left, right, total)
-    ct.store(c, index=(row, column), tile=ct.astype(total, c.dtype))
-
-
 @ct.kernel
 def large_tile_slow(a, b, c, TM: Const, TN: Const, TK: Const):
-    _product(a, b, c, TM, TN, TK)
+    product(a, b, c, TM, TN, TK)
 
 
 @ct.kernel
 def large_tile_fast(a, b, c, TM: Const, TN: Const, TK: Const):
-    _product(a, b, c, TM, TN, TK)
+    product(a, b, c, TM, TN, TK)
 
 
 @ct.kernel
 def forty_blocks_slow(a, b, c, TM: Const, TN: Const, TK: Const):
-    _product(a, b, c, TM, TN, TK)
+    product(a, b, c, TM, TN, TK)
 
 
 @ct.kernel
 def forty_blocks_fast(a, b, c, TM: Const, TN: Const, TK: Const):
-    _product(a, b, c, TM, TN, TK)
+    product(a, b, c, TM, TN, TK)
 
 
 @ct.kernel
 def float32_product_slow(a, b, c, TM: Const, TN: Const, TK: Const):
-    _product(a, b, c, TM, TN, TK)
+    product(a, b, c, TM, TN, TK)
 
 
 @ct.kernel

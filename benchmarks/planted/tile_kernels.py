@@ -122,7 +122,7 @@ def tiny_grid_fast(x, y, T: Const, TILES: Const):
     _sum_tiles(x, y, ct.bid(0), ct.bid(1), T, TILES)
 
 
-def _product(a, b, c, TM, TN, TK):
+def product(a, b, c, TM, TN, TK):
     row, column = ct.bid(0), ct.bid(1)
     total = ct.full((TM, TN), 0.0, dtype=ct.float32)
     for k in range(ct.num_tiles(a, axis=1, shape=(TM, TK))):
@@ -135,23 +135,23 @@ def _product(a, b, c, TM, TN, TK):
 # One block more than there are SMs.
 @ct.kernel(num_worker_warps=8)
 def tail_slow(a, b, c, TM: Const, TN: Const, TK: Const):
-    _product(a, b, c, TM, TN, TK)
+    product(a, b, c, TM, TN, TK)
 
 
 @ct.kernel(num_worker_warps=8)
 def tail_fast(a, b, c, TM: Const, TN: Const, TK: Const):
-    _product(a, b, c, TM, TN, TK)
+    product(a, b, c, TM, TN, TK)
 
 
 # Rows whose length is no multiple of 16 bytes cannot be read by TMA.
 @ct.kernel
 def odd_stride_slow(a, b, c, TM: Const, TN: Const, TK: Const):
-    _product(a, b, c, TM, TN, TK)
+    product(a, b, c, TM, TN, TK)
 
 
 @ct.kernel
 def odd_stride_fast(a, b, c, TM: Const, TN: Const, TK: Const):
-    _product(a, b, c, TM, TN, TK)
+    product(a, b, c, TM, TN, TK)
 
 
 # 40 rows of every matrix in a tile of 128 compute 88 rows of padding.

@@ -16,12 +16,12 @@ from typing import Any
 
 from kdiag.diagnose.report.container import MAGIC, NEWEST, read_container
 from kdiag.diagnose.report.contents import Contents, Figure, RecordedLaunch
+from kdiag.diagnose.report.native import MISSING
 from kdiag.errors import ReportError, ToolMissing
 from kdiag.rules.load_metrics import load_metrics
 
 ZSTD = b"\x28\xb5\x2f\xfd"  # how a .ncu-repz starts; ncu_report unpacks it
 TIMEOUT_S = 300.0
-MISSING = 3  # see `native`
 
 
 def is_report_file(start: bytes) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kdiag.records import Evidence, Place, Suggestion
+from dataclasses import asdict
+
+from kdiag.records import Suggestion
 
 SCHEMA = "kdiag.plan/1"
 
@@ -30,23 +32,8 @@ def _suggestion(suggestion: Suggestion) -> dict[str, object]:
         "safety": suggestion.safety,
         "applicable": suggestion.applicable,
         "why_not": suggestion.why_not,
-        "where": _place(suggestion.where),
-        "evidence": [_evidence(evidence) for evidence in suggestion.evidence],
+        "where": None if suggestion.where is None else asdict(suggestion.where),
+        "evidence": [asdict(evidence) for evidence in suggestion.evidence],
         "explanation": suggestion.explanation,
         "diff": suggestion.proposal.diff if suggestion.proposal else "",
     }
-
-
-def _evidence(evidence: Evidence) -> dict[str, object]:
-    return {
-        "kind": evidence.kind,
-        "name": evidence.name,
-        "value": evidence.value,
-        "unit": evidence.unit,
-        "where": _place(evidence.where),
-        "text": evidence.text,
-    }
-
-
-def _place(place: Place | None) -> dict[str, object] | None:
-    return None if place is None else {"file": place.file, "line": place.line, "column": place.column}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from kdiag.records import Cause, CompileEvidence, Evidence, Gpu, LaunchProfile, Profile
+from kdiag.records import Cause, CompileEvidence, Gpu, LaunchProfile, Profile
 
 SCHEMA = "kdiag.profile/1"
 
@@ -82,16 +82,4 @@ def _compiled(compiled: CompileEvidence) -> Json:
 
 
 def _cause(cause: Cause) -> Json:
-    return {"id": cause.id, "score": cause.score, "evidence": [_evidence(each) for each in cause.evidence]}
-
-
-def _evidence(evidence: Evidence) -> Json:
-    where = evidence.where
-    return {
-        "kind": evidence.kind,
-        "name": evidence.name,
-        "value": evidence.value,
-        "unit": evidence.unit,
-        "where": None if where is None else {"file": where.file, "line": where.line, "column": where.column},
-        "text": evidence.text,
-    }
+    return {"id": cause.id, "score": cause.score, "evidence": [asdict(each) for each in cause.evidence]}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from kdiag.records.environment import Card, Environment, Tool
+from kdiag.reporters.stdout import stdout_console
 
-PIPED_WIDTH = 100
 GOOD, BAD, UNSURE = ("ok", "green"), ("missing", "red"), ("?", "yellow")
 LIMITED = ("limited", "yellow")
 
@@ -17,9 +16,7 @@ Row = tuple[Text, Text]
 
 def render(environment: Environment) -> None:
     """Print the findings to stdout, as wide as the terminal, or 100 columns when it is piped."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=PIPED_WIDTH)
+    console = stdout_console()
     console.print(_summary(environment))
     console.print()
     console.print(_table([tool for tool in environment.tools if not (tool.required and tool.usable)]))

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from kdiag.records import Gpu, LaunchProfile, Profile
+from kdiag.reporters.stdout import stdout_console
 from kdiag.reporters.terminal_evidence import COLOURS, named, render_evidence
-
-PIPED_WIDTH = 100
 
 
 def render(profile: Profile) -> None:
     """Print the profile to stdout, as wide as the terminal, or 100 columns when it is piped."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=PIPED_WIDTH)
+    console = stdout_console()
     console.print(_heading(profile))
     console.print(_table(profile))
     for line in _beside(profile):
