@@ -42,7 +42,7 @@ def refusal(path: Path, content: bytes | None = None) -> str:
         (b"NV", "although it is called one"),
         (b"\x97\x00\x00\x00\x08\x00\x10\x01", "ncu was interrupted"),
         (b"kernel,time\nsoftmax,3\n", "although it is called one"),
-        (gzip.compress(b"NVR\0"), "compressed by gzip: unpack it first"),
+        (gzip.compress(b"NVR\0", mtime=0), "compressed by gzip: unpack it first"),
         (b"PK\x03\x04....", "a zip archive: unpack it first"),
         (b"NVR\0", "cut off or damaged: none of its launches can be read; copy or record it again."),
         (b"NVR\0" + bytes(range(256)) * 8, "cut off or damaged: none of its launches"),
