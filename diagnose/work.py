@@ -45,7 +45,7 @@ class WorkRequest:
 
 def work_of(request: WorkRequest) -> tuple[Work, ...]:
     """The work of each configuration, in order. Child processes only; raises what the workload raises."""
-    from kdiag.diagnose.capture.gpu_stand_in import CudaOn, gpu_stand_in
+    from kdiag.cutile.gpu_stand_in import CudaOn, gpu_stand_in
 
     with gpu_stand_in(request.target), CudaOn("cpu"):
         module = load_module(request.workload.path, search=request.workload.path.parent)

@@ -40,7 +40,7 @@ def compile_to_cubin(source: str, kernel: str, folder: Path, target: str = "sm_9
     """The machine code of a kernel. Raises what the tile compiler raises."""
     from cuda.tile.compilation import export_kernel
 
-    from kdiag.diagnose.capture.signature import signature
+    from kdiag.cutile.signature import signature
 
     path = folder / "edited.py"
     path.write_text(source)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.compiler
 import cuda.tile as ct  # noqa: E402 - after the skips
 
 from kdiag import workload as workloads  # noqa: E402
-from kdiag.diagnose.capture.signature import signature  # noqa: E402
+from kdiag.cutile.signature import signature  # noqa: E402
 from kdiag.diagnose.capture.workload import Captured, capture  # noqa: E402
 from kdiag.errors import UsageError, WorkloadError  # noqa: E402
 from kdiag.records import ArrayArgument, ScalarArgument  # noqa: E402

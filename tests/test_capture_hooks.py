@@ -13,7 +13,7 @@ pytestmark = pytest.mark.compiler
 
 import cuda.tile as ct  # noqa: E402 - after the skips
 
-from kdiag.diagnose.capture.hooks import recording  # noqa: E402
+from kdiag.cutile.hooks import launching_through  # noqa: E402
 from kdiag.diagnose.capture.record import Recorder, as_mapping, hints_of  # noqa: E402
 from kdiag.errors import WorkloadError  # noqa: E402
 
@@ -65,7 +65,7 @@ def test_early_bindings_are_recorded(
     module: ModuleType, launch: Callable[[ModuleType], Callable[..., None]]
 ) -> None:
     recorder = Recorder("sm_90")
-    with recording(recorder):
+    with launching_through(recorder):
         launch(module)(None, (4,), module.copy, (array(64), array(64), 16))
     (one,) = recorder.launches
     assert (one.launch.kernel, one.launch.grid, one.launch.hints) == ("copy", (4,), {"occupancy": 2})
@@ -73,7 +73,7 @@ def test_early_bindings_are_recorded(
 
 def test_what_is_imported_meanwhile_is_put_back(module: ModuleType) -> None:
     before = (ct.launch, ct.tune.exhaustive_search)
-    with recording(Recorder("sm_90")):
+    with launching_through(Recorder("sm_90")):
         assert ct.launch is not before[0]
         scope: dict[str, Any] = {}
         exec("from cuda.tile import launch", scope)
@@ -85,7 +85,7 @@ def test_what_is_imported_meanwhile_is_put_back(module: ModuleType) -> None:
 def test_the_search_space_is_kept_with_the_launch_that_uses_it(module: ModuleType) -> None:
     recorder = Recorder("sm_90")
     space = [SimpleNamespace(tile=16, occupancy=4), SimpleNamespace(tile=32, occupancy=1)]
-    with recording(recorder):
+    with launching_through(recorder):
         best = module.exhaustive_search(
             space,
             None,

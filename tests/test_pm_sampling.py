@@ -66,6 +66,7 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_what_runs_inside_is_recorded_with_its_arguments(launches: ModuleType) -> None:
     import cuda.tile as ct
 
+    @ct.kernel
     def kernel() -> None: ...
 
     data: Any = object()

@@ -40,14 +40,14 @@ def capture_call(request: CallRequest) -> tuple[Any, ...]:
 
     Raises WorkloadError if the function is not found or launches nothing, and whatever it raises itself.
     """
-    from kdiag.diagnose.capture.gpu_stand_in import CudaOn, gpu_stand_in
-    from kdiag.diagnose.capture.hooks import recording
+    from kdiag.cutile.gpu_stand_in import CudaOn, gpu_stand_in
+    from kdiag.cutile.hooks import launching_through
     from kdiag.diagnose.capture.record import Recorder
     from kdiag.diagnose.capture.workload import run_on_stand_in
 
     sys.path[:0] = [folder for folder in request.search if folder not in sys.path]
     recorder = Recorder(request.target)
-    with gpu_stand_in(request.target), recording(recorder):
+    with gpu_stand_in(request.target), launching_through(recorder):
         with CudaOn("cpu"):
             function = _find(request.function)
             named = request.arguments

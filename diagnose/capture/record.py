@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from types import SimpleNamespace
 from typing import Any
 
-import cuda.tile as ct
 from cuda.tile.compilation import KernelSignature
 
-from kdiag.diagnose.capture.signature import describe, kernel_function, kernel_name, signature
+from kdiag.cutile.signature import describe, kernel_function, kernel_name, signature
+from kdiag.cutile.tuning import FirstConfiguration, Search
 from kdiag.errors import WorkloadError
 from kdiag.records import Launch, Scalar, TuningSpace
 
@@ -30,11 +29,8 @@ class Captured:
 
 
 @dataclass
-class Recorder:
-    """Stands in for `ct.launch` and the tuners. The arguments themselves are not kept: they may be large.
-
-    A tuner is told that the first configuration is the best, since nothing can be timed here.
-    """
+class Recorder(FirstConfiguration):
+    """Stands in for `ct.launch` and the tuners. The arguments themselves are not kept: they may be large."""
 
     target: str
     launches: list[Captured] = field(default_factory=list)
@@ -52,65 +48,14 @@ class Recorder:
         )
         self.launches.append(Captured(launch, kernel, signature(kernel, values)))
 
-    def exhaustive_search(
-        self,
-        search_space: Sequence[Any],
-        _stream: object,
-        grid_fn: Callable[[Any], Any],
-        kernel: Any,
-        _args_fn: object,
-        hints_fn: Callable[[Any], Mapping[str, Any]] | None = None,
-        **_options: object,
-    ) -> ct.tune.TuningResult[Any]:
-        """In the place of `ct.tune.exhaustive_search`."""
-        self._tune(list(search_space), grid_fn, kernel, hints_fn)
-        # A number, since wrappers compare the times of several kernels; all equal, so that the first stays.
-        first = ct.tune.Measurement(config=search_space[0], mean_us=1.0, error_margin_us=0.0, num_samples=0)
-        return ct.tune.TuningResult(best=first, successes=(first,), failures=())
-
-    def autotune_launch(
-        self,
-        stream: object,
-        grid_fn: Callable[[Any], Any],
-        kernel: Any,
-        args_fn: Callable[[Any], Any],
-        *more: Any,
-        **options: Any,
-    ) -> SimpleNamespace:
-        """In the place of `cuda.tile_experimental.autotune_launch`, which tunes and launches.
-
-        `launch_args_fn` and `hints_fn` follow by position or by keyword.
-        """
-        options |= dict(zip(("launch_args_fn", "hints_fn"), more, strict=False))
-        space, hints_fn = options["search_space"], options.get("hints_fn")
-        configurations = list(space() if callable(space) else space)
-        self._tune(configurations, grid_fn, kernel, hints_fn)
-        config = configurations[0]
-        grid = grid_fn(config)
-        tuned = kernel.replace_hints(**(hints_fn(config) if hints_fn is not None else {}))
-        self.launch(stream, grid, tuned, (options.get("launch_args_fn") or args_fn)(config))
-        return SimpleNamespace(
-            tuned_config=config, grid=grid, kernel=tuned, tuning_record=(), cache_hit=False
-        )
-
-    def _tune(
-        self,
-        search_space: list[Any],
-        grid_fn: Callable[[Any], Any],
-        kernel: Any,
-        hints_fn: Callable[[Any], Mapping[str, Any]] | None,
-    ) -> None:
-        """Keep a search space; `kernel` may be a function that gives the kernel for a configuration."""
-        if not search_space:
-            raise WorkloadError(
-                f"The search space for {getattr(kernel, '__name__', 'a kernel')} is empty on {self.target}."
-            )
-        first = kernel if isinstance(kernel, ct.kernel) else kernel(search_space[0])
+    def searched(self, search: Search) -> None:
+        """Keep the search space for the launch that is made of it."""
+        first = search.kernel_for(search.chosen)
         space = TuningSpace(
             kernel=kernel_name(first),
-            configurations=tuple(map(as_mapping, search_space)),
-            grids=tuple(_grid(first, grid_fn(config)) for config in search_space),
-            hints=tuple(as_mapping(hints_fn(config) if hints_fn else {}) for config in search_space),
+            configurations=tuple(map(as_mapping, search.configurations)),
+            grids=tuple(_grid(first, search.grid_fn(config)) for config in search.configurations),
+            hints=tuple(as_mapping(search.hints_for(config)) for config in search.configurations),
         )
         self._spaces.append((kernel_function(first), space))
 

@@ -15,8 +15,8 @@ from types import ModuleType
 
 import torch
 
-from kdiag.diagnose.capture.gpu_stand_in import CudaOn, gpu_stand_in
-from kdiag.diagnose.capture.hooks import recording
+from kdiag.cutile.gpu_stand_in import CudaOn, gpu_stand_in
+from kdiag.cutile.hooks import launching_through
 from kdiag.diagnose.capture.record import Captured, Recorder
 from kdiag.errors import WorkloadError
 from kdiag.workload import Workload, load_module
@@ -33,7 +33,7 @@ def capture(workload: Workload, source: Path, target: str) -> tuple[Captured, ..
     """
     found: list[Captured] = []
     recorder = Recorder(target)
-    with gpu_stand_in(target), recording(recorder):
+    with gpu_stand_in(target), launching_through(recorder):
         with CudaOn("cpu"):
             module = load_module(source, search=workload.kernel_file.parent)
             described = load_module(workload.path, search=workload.path.parent)

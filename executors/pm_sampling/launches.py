@@ -15,6 +15,7 @@ from unittest.mock import patch
 import cuda.tile as ct
 import torch
 
+from kdiag.cutile.signature import kernel_name
 from kdiag.executors.pm_sampling.windows import Launched
 
 GRAPH_NODES = 500  # launches of one CUDA graph: enough to hide the host, few enough to build in milliseconds
@@ -54,15 +55,10 @@ def recorded_launches() -> Iterator[list[GpuLaunch]]:
     def launch(stream: Any, grid: Any, kernel: Any, arguments: Any, /, **options: Any) -> None:
         real(stream, grid, kernel, arguments, **options)
         size = tuple(map(int, grid)) if isinstance(grid, tuple | list) else (int(grid),)
-        launches.append(GpuLaunch(_name(kernel), size, kernel, tuple(arguments), options))
+        launches.append(GpuLaunch(kernel_name(kernel), size, kernel, tuple(arguments), options))
 
     with patch.object(ct, "launch", launch):
         yield launches
-
-
-def _name(kernel: Any) -> str:
-    function = getattr(kernel, "_pyfunc", kernel)
-    return str(getattr(function, "__name__", type(kernel).__name__))
 
 
 class Repeater:

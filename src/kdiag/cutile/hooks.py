@@ -1,4 +1,4 @@
-"""Puts a recorder in the place of `ct.launch` and of the tuners, wherever a module has bound them.
+"""Puts a stand-in in the place of `ct.launch` and of the tuners, wherever a module has bound them.
 
 `from cuda.tile import launch` copies the function into the importing module, so replacing the attribute of cuda.tile
 is not enough: every dictionary and closure that holds the function is found through the garbage collector and changed,
@@ -13,29 +13,43 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from types import CellType
-from typing import Any
+from typing import Any, Protocol
 
 import cuda.tile as ct
 
-from kdiag.diagnose.capture.record import Recorder
+
+class Launcher(Protocol):
+    """What launches and tunings go to instead of a GPU; each method takes what the function of its name takes.
+
+    `tuning.FirstConfiguration` has the two tuners for a launcher that cannot time anything.
+    """
+
+    def launch(self, stream: Any, grid: Any, kernel: Any, arguments: Any, /, **options: Any) -> None:
+        """In the place of `ct.launch`."""
+
+    def exhaustive_search(self, *arguments: Any, **options: Any) -> Any:
+        """In the place of `ct.tune.exhaustive_search`."""
+
+    def autotune_launch(self, *arguments: Any, **options: Any) -> Any:
+        """In the place of `cuda.tile_experimental.autotune_launch`."""
 
 
 @contextmanager
-def recording(recorder: Recorder) -> Iterator[None]:
-    """While this is active, launches and tunings go to the recorder instead of a GPU."""
+def launching_through(launcher: Launcher) -> Iterator[None]:
+    """While this is active, launches and tunings go to the launcher instead of a GPU."""
     with ExitStack() as stack:
-        for original, stand_in in _replaced(recorder):
+        for original, stand_in in _replaced(launcher):
             stack.callback(_replace, stand_in, original)
             _replace(original, stand_in)
         yield
 
 
-def _replaced(recorder: Recorder) -> Iterator[tuple[Any, Callable[..., Any]]]:
+def _replaced(launcher: Launcher) -> Iterator[tuple[Any, Callable[..., Any]]]:
     """The functions that reach a GPU, and what stands in for each. A tuple keeps them out of the replacement."""
-    yield ct.launch, recorder.launch
-    yield ct.tune.exhaustive_search, recorder.exhaustive_search
+    yield ct.launch, launcher.launch
+    yield ct.tune.exhaustive_search, launcher.exhaustive_search
     if find_spec("cuda.tile_experimental") is not None:  # the tuner before cuda-tile 1.7
-        yield import_module("cuda.tile_experimental").autotune_launch, recorder.autotune_launch
+        yield import_module("cuda.tile_experimental").autotune_launch, launcher.autotune_launch
 
 
 def _replace(old: Any, new: Any) -> None:

@@ -1,0 +1,99 @@
+"""Answers tuners where nothing can be timed: the first configuration of a search space is the best."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import cuda.tile as ct
+
+from kdiag.errors import WorkloadError
+
+HintsFunction = Callable[[Any], Mapping[str, Any]] | None
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a tuner is asked. `kernel` may be a function that gives the kernel for a configuration."""
+
+    configurations: tuple[Any, ...]
+    grid_fn: Callable[[Any], Any]
+    kernel: Any
+    hints_fn: HintsFunction = None
+
+    def __post_init__(self) -> None:
+        """Raises WorkloadError for a space without a configuration."""
+        if not self.configurations:
+            raise WorkloadError(
+                f"The search space for {getattr(self.kernel, '__name__', 'a kernel')} is empty."
+            )
+
+    @property
+    def chosen(self) -> Any:
+        """The configuration that is said to be the best."""
+        return self.configurations[0]
+
+    def kernel_for(self, config: Any) -> Any:
+        """The kernel of a configuration, without the hints of the configuration."""
+        return self.kernel if isinstance(self.kernel, ct.kernel) else self.kernel(config)
+
+    def hints_for(self, config: Any) -> Mapping[str, Any]:
+        """The compiler hints of a configuration."""
+        return {} if self.hints_fn is None else self.hints_fn(config)
+
+
+class FirstConfiguration(ABC):
+    """A `Launcher` (see `hooks`) that is told of searches and answers each with its first configuration."""
+
+    @abstractmethod
+    def launch(self, stream: Any, grid: Any, kernel: Any, arguments: Any, /, **options: Any) -> None:
+        """In the place of `ct.launch`."""
+
+    def searched(self, search: Search) -> None:  # noqa: B027 - whoever keeps no searches need not say so
+        """Called for every search before it is answered."""
+
+    def exhaustive_search(
+        self,
+        search_space: Sequence[Any],
+        _stream: object,
+        grid_fn: Callable[[Any], Any],
+        kernel: Any,
+        _args_fn: object,
+        hints_fn: HintsFunction = None,
+        **_options: object,
+    ) -> ct.tune.TuningResult[Any]:
+        """In the place of `ct.tune.exhaustive_search`."""
+        search = Search(tuple(search_space), grid_fn, kernel, hints_fn)
+        self.searched(search)
+        # A number, since wrappers compare the times of several kernels; all equal, so that the first stays.
+        first = ct.tune.Measurement(config=search.chosen, mean_us=1.0, error_margin_us=0.0, num_samples=0)
+        return ct.tune.TuningResult(best=first, successes=(first,), failures=())
+
+    def autotune_launch(
+        self,
+        stream: object,
+        grid_fn: Callable[[Any], Any],
+        kernel: Any,
+        args_fn: Callable[[Any], Any],
+        *more: Any,
+        **options: Any,
+    ) -> SimpleNamespace:
+        """In the place of `cuda.tile_experimental.autotune_launch`, which tunes and launches.
+
+        `launch_args_fn` and `hints_fn` follow by position or by keyword.
+        """
+        options |= dict(zip(("launch_args_fn", "hints_fn"), more, strict=False))
+        space = options["search_space"]
+        configurations = tuple(space() if callable(space) else space)
+        search = Search(configurations, grid_fn, kernel, options.get("hints_fn"))
+        self.searched(search)
+        config = search.chosen
+        grid = grid_fn(config)
+        tuned = search.kernel_for(config).replace_hints(**search.hints_for(config))
+        self.launch(stream, grid, tuned, (options.get("launch_args_fn") or args_fn)(config))
+        return SimpleNamespace(
+            tuned_config=config, grid=grid, kernel=tuned, tuning_record=(), cache_hit=False
+        )
