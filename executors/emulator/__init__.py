@@ -1,0 +1,6 @@
+"""A CPU emulator of cuTile: `from kdiag.executors.emulator import emulate`."""
+
+from kdiag.executors.emulator.emulation import Emulation, emulate
+from kdiag.executors.emulator.faults import EmulationError, Fault, NotEmulated
+
+__all__ = ["Emulation", "EmulationError", "Fault", "NotEmulated", "emulate"]

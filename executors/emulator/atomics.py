@@ -1,0 +1,115 @@
+"""Atomic operations: element by element, in the order of the blocks."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from cuda.tile import MemoryOrder
+from cuda.tile._ir import ops as ir
+
+from kdiag.executors.emulator import arithmetic, pointers, views
+from kdiag.executors.emulator.dtypes import numpy_dtype
+from kdiag.executors.emulator.frame import Frame
+from kdiag.executors.emulator.memory import RAW_TYPES
+from kdiag.executors.emulator.memory_operations import active_elements
+from kdiag.executors.emulator.shapes import NO_TOKEN
+
+Array = npt.NDArray[Any]
+Mode: TypeAlias = ir.AtomicRMWMode
+
+_BITWISE = {Mode.BITWISE_AND: "and_", Mode.BITWISE_OR: "or_", Mode.BITWISE_XOR: "xor"}
+_ARITHMETIC = {
+    Mode.ADD_INT: "add",
+    Mode.ADD_FLOAT: "add",
+    Mode.MAX_SIGNED_INT: "max",
+    Mode.MAX_UNSIGNED_INT: "max",
+    Mode.MIN_SIGNED_INT: "min",
+    Mode.MIN_UNSIGNED_INT: "min",
+}
+
+
+def _changed(mode: Mode, before: Array, operand: Array, dtype: Any) -> Array:
+    if mode is Mode.EXCHANGE:
+        return operand
+    if mode in _BITWISE:
+        return arithmetic.bitwise(_BITWISE[mode], before, operand, dtype)
+    return arithmetic.binary(_ARITHMETIC[mode], before, operand, dtype)
+
+
+def _synchronize(frame: Frame, order: MemoryOrder) -> None:
+    if order in (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL):
+        frame.run.release(frame.blocks)
+    if order in (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL):
+        frame.run.acquire(frame.blocks)
+
+
+def _updated(frame: Frame, operation: Any, addresses: Array, active: Array) -> Array:
+    """Update memory with the operation's operand; gives what was there."""
+    dtype = operation.update.get_type().dtype
+    storage = numpy_dtype(dtype)
+    operand = np.broadcast_to(frame[operation.update], (frame.count, *addresses.shape[1:]))
+
+    def change(before: Array, where: tuple[Array, ...]) -> Array:
+        after = _changed(operation.mode, before.view(storage), operand[where], dtype)
+        return np.ascontiguousarray(after).view(RAW_TYPES[storage.itemsize])
+
+    return pointers.update(frame, addresses, active, storage.itemsize, operation.loc, change).view(storage)
+
+
+def read_modify_write(frame: Frame, operation: ir.TileAtomicRMW) -> None:
+    """ct.atomic_add, atomic_max, atomic_xchg and the like; the result is what was there before."""
+    active = active_elements(frame, operation)
+    _operand_used(frame, operation.update, active, operation.loc)
+    before = _updated(frame, operation, frame[operation.pointer], active)
+    _synchronize(frame, operation.memory_order)
+    frame.set(operation.result_vars[0], before)
+    frame.set(operation.result_vars[1], NO_TOKEN)
+
+
+def reduce_into_view(frame: Frame, operation: ir.TileAtomicRedView) -> None:
+    """TiledView.atomic_store_add and the like: no result, elements beyond the bounds left out."""
+    for item in operation.index:
+        frame.run.use(frame.origins(item), operation.loc, "the index of a tile", frame.blocks)
+    found = views.tiles(frame, operation.view, operation.index, operation.loc)
+    views.check(found, ())
+    addresses, valid = found.addresses()
+    _operand_used(frame, operation.update, valid, operation.loc)
+    _updated(frame, operation, addresses, valid)
+    frame.set(operation.result_var, NO_TOKEN)
+
+
+def compare_and_swap(frame: Frame, operation: ir.TileAtomicCAS) -> None:
+    """ct.atomic_cas: the bits are compared; where nothing is done the expected value is given back."""
+    active = active_elements(frame, operation)
+    for operand in (operation.expected, operation.desired):
+        _operand_used(frame, operand, active, operation.loc)
+    storage = numpy_dtype(operation.desired.get_type().dtype)
+    raw, shape = RAW_TYPES[storage.itemsize], (frame.count, *frame[operation.pointer].shape[1:])
+    expected, desired = (
+        np.broadcast_to(np.ascontiguousarray(frame[part]).view(raw), shape)
+        for part in (operation.expected, operation.desired)
+    )
+
+    def change(before: Array, where: tuple[Array, ...]) -> Array:
+        return np.where(before == expected[where], desired[where], before)
+
+    found = pointers.update(frame, frame[operation.pointer], active, storage.itemsize, operation.loc, change)
+    _synchronize(frame, operation.memory_order)
+    value = np.where(np.broadcast_to(active, shape), found, expected).view(storage)
+    frame.set(operation.result_vars[0], value)
+    frame.set(operation.result_vars[1], NO_TOKEN)
+
+
+def _operand_used(frame: Frame, variable: Any, active: Array, location: Any) -> None:
+    origins = frame.origins(variable)
+    if origins is not None:
+        frame.run.use(np.where(active, origins, np.uint8(0)), location, "an output", frame.blocks)
+
+
+HANDLERS = {
+    ir.TileAtomicRMW: read_modify_write,
+    ir.TileAtomicRedView: reduce_into_view,
+    ir.TileAtomicCAS: compare_and_swap,
+}

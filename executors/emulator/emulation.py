@@ -1,0 +1,122 @@
+"""`with emulate():` - cuTile kernels run on the CPU, on NumPy arrays and CPU tensors, and their faults are told.
+
+Everything that reaches a GPU through cuda.tile is replaced meanwhile, and torch answers as on the target's card, so
+that launch wrappers need no change.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from kdiag.cutile.hooks import launching_through
+from kdiag.cutile.tuning import FirstConfiguration
+from kdiag.executors.emulator.access import Window
+from kdiag.executors.emulator.faults import EmulationError, Fault, FaultLog, place
+from kdiag.executors.emulator.launch import Order, launch
+from kdiag.executors.emulator.never_written import NeverWritten, Tracked
+
+
+class Emulation(FirstConfiguration):
+    """What `emulate()` gives: the faults found so far, and memory that starts undefined."""
+
+    def __init__(self, target: str, order: Order, on_fault: Literal["raise", "record"]) -> None:
+        self.target = target
+        self.launches = 0
+        self._order = order
+        self._raises = on_fault == "raise"
+        self._log = FaultLog()
+        self._never = NeverWritten()
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """All faults and warnings so far, each once per place."""
+        return self._log.all()
+
+    def launch(self, stream: Any, grid: Any, kernel: Any, arguments: Any, /, **options: Any) -> None:
+        """In the place of `ct.launch`: run the kernel now.
+
+        Raises EmulationError at the end of a launch that was at fault (unless faults are only recorded), cuTile's
+        own error for a kernel that breaks its rules, NotEmulated for an operation that is not known, and
+        WorkloadError for arguments that cannot be launched.
+        """
+        self.launches += 1
+        try:
+            found = launch(grid, kernel, tuple(arguments), self.target, self._order, self._never)
+        except Exception as error:
+            if (fault := getattr(error, "fault", None)) is not None:
+                self._log.add(fault)
+            raise
+        self._log.extend(found)
+        self._raise(found)
+
+    def empty(self, shape: int | tuple[int, ...], dtype: npt.DTypeLike = np.float32) -> npt.NDArray[Any]:
+        """A NumPy array that nothing has written, and that is known not to be written. torch.empty gives such tensors."""
+        array = np.empty(shape, dtype)
+        self._never.track_numpy(array)
+        return array
+
+    def poison(self, tensor: Any) -> Any:
+        """Make a tensor undefined, all memory it shares included; gives the tensor."""
+        self._never.track_torch(tensor)
+        return tensor
+
+    def check_written(self) -> None:
+        """Report what launches should have written and did not; done at the end of the emulation."""
+        found = [fault for one in self._never.all() for fault in _unwritten(one)]
+        self._log.extend(found)
+        self._raise(tuple(found))
+
+    def _raise(self, found: tuple[Fault, ...]) -> None:
+        if self._raises and any(not fault.warning for fault in found):
+            raise EmulationError(found)
+
+
+def _unwritten(tracked: Tracked) -> Iterator[Fault]:
+    """The elements of an array that a kernel stored to and that still are undefined, at its first store."""
+    for (kernel, location), array in tracked.stores.items():
+        window = Window(tracked.allocation, array.address, array.shape, array.strides, array.size)
+        missing = np.logical_or.reduce(window.undefined)
+        if missing.any():
+            element = tuple(int(part) for part in np.argwhere(missing)[0])
+            file, line, column = place(location)
+            text = f"{int(missing.sum())} of {missing.size} elements are never written"
+            count = int(missing.sum())
+            yield Fault("unwritten", kernel, file, line, column, text, None, array.name, element, count)
+            return
+
+
+@contextmanager
+def emulate(
+    target: str = "sm_90",
+    *,
+    shuffle: int | None = None,
+    in_step: bool = True,
+    on_fault: Literal["raise", "record"] = "raise",
+) -> Iterator[Emulation]:
+    """Run every launch of a cuTile kernel on the CPU, as a card of `target` would.
+
+    `shuffle`, a seed, runs the blocks of each launch in a random order; otherwise x runs fastest, then y, then z.
+    `in_step=False` runs one block after the other instead of many in step: slower, with the same result.
+    At a fault the launch ends and EmulationError is raised; with `on_fault="record"` faults are only kept.
+
+    Where torch has been imported, "cuda" stands for the CPU meanwhile, and `torch.empty` and its kin give memory whose
+    use before it is written is a fault.
+    """
+    emulation = Emulation(target, Order(shuffle, in_step), on_fault)
+    with ExitStack() as stack:
+        if "torch" in sys.modules:
+            from kdiag.cutile.gpu_stand_in import CudaOn, gpu_stand_in
+            from kdiag.executors.emulator.torch_memory import EmptyIsUndefined
+
+            stack.enter_context(gpu_stand_in(target))
+            stack.enter_context(EmptyIsUndefined(emulation.poison))
+            stack.enter_context(CudaOn("cpu"))
+        stack.enter_context(launching_through(emulation))
+        yield emulation
+    emulation.check_written()

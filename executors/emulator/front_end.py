@@ -1,0 +1,127 @@
+"""From a kernel and the signature of its launch to the IR that cuTile's own front end makes of it.
+
+The front end decides types, promotion, constants, static evaluation, inlining and fused operations, so that what is
+emulated is what would be compiled. The IR is cuda-tile 1.7's; it has no public interface.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from types import FunctionType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from cuda.tile import MemoryOrder
+from cuda.tile._bytecode.version import BytecodeVersion
+from cuda.tile._compile import compile_tile
+from cuda.tile._exception import TileError
+from cuda.tile._ir import ops as ir
+from cuda.tile._ir.core_ops import TilePrintf
+from cuda.tile.compilation import KernelSignature
+
+from kdiag.errors import ToolMissing
+from kdiag.executors.emulator.faults import NotEmulated, place
+from kdiag.executors.emulator.gathers import Gather, find_gathers, index_arithmetic, stored_bases
+from kdiag.executors.emulator.interpreter import CONTROL_FLOW, HANDLERS
+
+BYTECODE = BytecodeVersion.V_13_4  # of the tile compiler that kdiag pins
+
+
+@dataclass(frozen=True)
+class Code:
+    """A kernel's IR for one signature, and what is found out about it once.
+
+    `stored` are the parameters whose memory it may write, by the name of their base pointer; None if that is not known.
+    `gathers` by the name of the pointer; `index_arithmetic` holds the integer operations that indices come from;
+    `in_step` says whether blocks may run in step: none waits for another or uses what another's atomics left.
+    """
+
+    body: Any
+    gathers: dict[str, Gather]
+    index_arithmetic: frozenset[Any]
+    in_step: bool
+    largest_tile: int
+    stored: frozenset[str] | None
+
+
+_KNOWN: WeakKeyDictionary[FunctionType, dict[tuple[str, str], Code]] = WeakKeyDictionary()
+
+
+def front_end(function: FunctionType, signature: KernelSignature, target: str) -> Code:
+    """The IR of a kernel's Python function for a signature and a target such as "sm_90"; kept for the next launch.
+
+    Raises cuTile's own error for a kernel that breaks its rules, NotEmulated for what the emulator does not know.
+    """
+    known = _KNOWN.setdefault(function, {})
+    key = (str(signature.symbol), target)  # the symbol spells the whole signature
+    if key not in known:
+        known[key] = _compiled(function, signature, target)
+    return known[key]
+
+
+def _compiled(function: FunctionType, signature: KernelSignature, target: str) -> Code:
+    if not version("cuda-tile").startswith("1.7."):
+        raise ToolMissing(
+            f"The emulator reads the IR of cuda-tile 1.7, not of {version('cuda-tile')}; install 1.7."
+        )
+    result = compile_tile(
+        function,
+        [signature],
+        sm_arch=target,
+        bytecode_version=BYTECODE,
+        return_final_ir=True,
+        return_cubin=False,
+    )
+    assert result.final_ir is not None
+    body = result.final_ir[0]
+    _refuse_unknown(body)
+    return Code(
+        body,
+        find_gathers(body),
+        index_arithmetic(body),
+        _in_step(body),
+        max(map(_elements, body.traverse()), default=1),
+        stored_bases(body),
+    )
+
+
+def _refuse_unknown(body: Any) -> None:
+    for operation in body.traverse():
+        if type(operation) not in HANDLERS and type(operation) not in CONTROL_FLOW:
+            file, line, _ = place(operation.loc)
+            raise NotEmulated(f"{file}:{line}: the operation {operation.op} is not emulated.")
+
+
+def _elements(operation: Any) -> int:
+    most = 1
+    for variable in operation.result_vars:
+        shape = getattr(variable.try_get_type(), "shape", ())
+        if isinstance(shape, tuple) and all(isinstance(size, int) for size in shape):
+            count = 1
+            for size in shape:
+                count *= size
+            most = max(most, count)
+    return most
+
+
+def _in_step(body: Any) -> bool:
+    used = {variable.name for operation in body.traverse() for variable in operation.all_inputs()}
+    return not any(_orders_blocks(operation, used) for operation in body.traverse())
+
+
+def _orders_blocks(operation: Any, used: set[str]) -> bool:
+    if isinstance(operation, ir.TileAtomicCAS | TilePrintf):
+        return True
+    if isinstance(operation, ir.TileAtomicRMW):
+        return operation.result_vars[0].name in used or operation.mode is ir.AtomicRMWMode.EXCHANGE
+    if isinstance(operation, ir.TileLoad | ir.TileStore):
+        return operation.memory_order not in (MemoryOrder.WEAK, MemoryOrder.RELAXED)
+    return False
+
+
+def rule_broken(error: TileError) -> tuple[str, tuple[str, int, int]]:
+    """What cuTile says of a kernel that breaks its rules, and where."""
+    return str(error.message).splitlines()[0] if getattr(error, "message", "") else str(error), place(
+        error.loc
+    )

@@ -1,0 +1,33 @@
+"""The interpreter with the handlers of all operations that it knows."""
+
+from __future__ import annotations
+
+from cuda.tile._ir.control_flow_ops import Break, Continue, EndBranch, IfElse, Loop, Return
+from cuda.tile._ir.ops import TileReduce, TileScan
+
+from kdiag.executors.emulator import (
+    atomics,
+    diagnostics,
+    elementwise,
+    memory_operations,
+    products,
+    shapes,
+)
+from kdiag.executors.emulator.control_flow import Handler, Interpreter
+from kdiag.executors.emulator.reductions import Reductions
+
+CONTROL_FLOW = frozenset({Break, Continue, EndBranch, IfElse, Loop, Return})
+
+HANDLERS: dict[type, Handler] = {
+    **atomics.HANDLERS,
+    **diagnostics.HANDLERS,
+    **elementwise.HANDLERS,
+    **memory_operations.HANDLERS,
+    **products.HANDLERS,
+    **shapes.HANDLERS,
+}
+
+INTERPRETER = Interpreter(HANDLERS)
+_REDUCTIONS = Reductions(INTERPRETER.run)
+HANDLERS[TileReduce] = _REDUCTIONS.reduce
+HANDLERS[TileScan] = _REDUCTIONS.scan

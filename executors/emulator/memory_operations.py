@@ -1,0 +1,265 @@
+"""Operations on memory: arrays and their views, loads and stores, pointers, lists of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from cuda.tile import MemoryOrder, PaddingMode
+from cuda.tile._datatype import PointerInfo
+from cuda.tile._ir import ops as ir
+from cuda.tile._ir.cast_ops import AddrSpaceCast, ReinterpretPointer
+from cuda.tile._ir.type import StridedViewTy
+
+from kdiag.executors.emulator import pointers, views
+from kdiag.executors.emulator.dtypes import numpy_dtype
+from kdiag.executors.emulator.elementwise import any_of
+from kdiag.executors.emulator.frame import ArrayView, Frame, Origins
+from kdiag.executors.emulator.memory import RAW_TYPES
+from kdiag.executors.emulator.origins import Origin
+from kdiag.executors.emulator.shapes import NO_TOKEN
+
+Array = npt.NDArray[Any]
+
+_PADDING = {
+    PaddingMode.ZERO: 0.0,
+    PaddingMode.NEG_ZERO: -0.0,
+    PaddingMode.NAN: np.nan,
+    PaddingMode.POS_INF: np.inf,
+    PaddingMode.NEG_INF: -np.inf,
+}
+
+
+def tensor_view(frame: Frame, operation: ir.MakeTensorView) -> None:
+    """An array: its base, extents and strides."""
+    for part in (operation.base_ptr, *operation.shape, *operation.strides):
+        frame.run.use(frame.origins(part), operation.loc, "the extents of an array", frame.blocks)
+    view = ArrayView(
+        frame[operation.base_ptr],
+        tuple(frame[part].astype(np.int64) for part in operation.shape),
+        tuple(frame[part].astype(np.int64) for part in operation.strides),
+    )
+    frame.set(operation.result_var, view)
+
+
+def same_array(frame: Frame, operation: Any) -> None:
+    """A view of tiles: the array itself, since the type of the view says how it is divided."""
+    frame.set(operation.result_var, frame[operation.array])
+
+
+def number_of_tiles(frame: Frame, operation: ir.NumTiles) -> None:
+    """How many tiles begin inside the array, along each axis of the view."""
+    kind, view = operation.view.get_type(), frame[operation.view]
+    steps = kind.traversal_steps if isinstance(kind, StridedViewTy) else kind.tile_shape
+    for result, axis, step in zip(operation.result_vars, kind.order, steps, strict=True):
+        frame.set(result, -(-view.shape[axis] // step).astype(np.int32))
+
+
+def _index_used(frame: Frame, operation: Any) -> None:
+    for item in operation.index:
+        frame.run.use(frame.origins(item), operation.loc, "the index of a tile", frame.blocks)
+
+
+def load_tile(frame: Frame, operation: ir.TileLoad) -> None:
+    """ct.load and its kin."""
+    _index_used(frame, operation)
+    _order(frame, operation.memory_order)
+    found = views.tiles(frame, operation.view, operation.index, operation.loc)
+    views.check(found, operation.inbounds)
+    kind = operation.view.get_type()
+    storage = numpy_dtype(kind.array_ty.dtype)
+    undetermined = kind.padding_mode is PaddingMode.UNDETERMINED
+    raw, origins = views.load(found, _padding(kind.padding_mode, storage), undetermined)
+    frame.set(operation.result_vars[0], raw.view(storage), origins)
+    frame.set(operation.result_vars[1], NO_TOKEN)
+
+
+def _padding(mode: PaddingMode, storage: np.dtype[Any]) -> Any:
+    raw = RAW_TYPES[storage.itemsize]
+    if mode is PaddingMode.UNDETERMINED:
+        return (
+            raw(int.from_bytes(b"\x5a" * storage.itemsize))
+            if storage.kind in "iu"
+            else _bits(np.nan, storage)
+        )
+    return _bits(_PADDING[mode], storage)
+
+
+def _bits(value: float, storage: np.dtype[Any]) -> Any:
+    with np.errstate(all="ignore"):
+        return np.array(value).astype(storage).view(RAW_TYPES[storage.itemsize])
+
+
+def store_tile(frame: Frame, operation: ir.TileStore) -> None:
+    """ct.store and its kin."""
+    _index_used(frame, operation)
+    found = views.tiles(frame, operation.view, operation.index, operation.loc)
+    views.check(found, operation.inbounds)
+    _stored(frame, operation.tile, operation.loc, found)
+    views.store(found, _raw(frame[operation.tile]))
+    _order(frame, operation.memory_order)
+    frame.set(operation.result_var, NO_TOKEN)
+
+
+def _stored(frame: Frame, variable: Any, location: Any, found: views.Tiles) -> None:
+    origins = frame.origins(variable)
+    if origins is not None:
+        inside = found.addresses()[1]
+        frame.run.use(np.where(inside, origins, np.uint8(0)), location, "an output", frame.blocks)
+
+
+def _raw(value: Array) -> Array:
+    contiguous = np.ascontiguousarray(value)
+    return contiguous.view(RAW_TYPES[contiguous.dtype.itemsize])
+
+
+def _order(frame: Frame, order: MemoryOrder) -> None:
+    if order in (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL):
+        frame.run.acquire(frame.blocks)
+    if order in (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL):
+        frame.run.release(frame.blocks)
+
+
+def pointer_offset(frame: Frame, operation: ir.PointerOffset) -> None:
+    """A pointer moved by a number of elements, modulo 2**64 as hardware does."""
+    size = _pointee_size(operation.result_var)
+    with np.errstate(over="ignore"):
+        offset = frame[operation.offset].astype(np.int64) * size
+        value = frame[operation.pointer] + offset
+    frame.set(operation.result_var, value, any_of(frame, (operation.pointer, operation.offset)))
+
+
+def _pointee_size(variable: Any) -> int:
+    return max(1, int(PointerInfo(variable.get_type().dtype).pointee_dtype.bitwidth) // 8)
+
+
+def same_pointer(frame: Frame, operation: Any) -> None:
+    """The pointer as one of another type: addresses have none."""
+    frame.set(operation.result_var, frame[operation.pointer], frame.origins(operation.pointer))
+
+
+def active_elements(frame: Frame, operation: Any) -> Array:
+    """Where a masked operation takes place; undefined pointers and masks are reported, and out-of-range indices."""
+    mask = np.ones((1,) * frame[operation.pointer].ndim, np.bool_)
+    if operation.mask is not None:
+        mask = frame[operation.mask]
+        frame.run.use(frame.origins(operation.mask), operation.loc, "a mask", frame.blocks)
+    origins = frame.origins(operation.pointer)
+    if origins is not None:
+        frame.run.use(np.where(mask, origins, np.uint8(0)), operation.loc, "an address", frame.blocks)
+    gather = frame.run.gathers.get(operation.pointer.name)
+    return mask if gather is None else gather.check(frame, mask, operation.loc)
+
+
+def load_pointer(frame: Frame, operation: ir.LoadPointer) -> None:
+    """ct.gather and loads from raw memory."""
+    active = active_elements(frame, operation)
+    storage = numpy_dtype(operation.result_vars[0].get_type().dtype)
+    raw, origins = pointers.load(frame, frame[operation.pointer], active, storage.itemsize, operation.loc)
+    value = raw.view(storage)
+    outside = np.broadcast_to(~active, value.shape)
+    if outside.any():
+        if operation.padding_value is None:
+            code = frame.run.origin(Origin.padding(operation.loc))
+            padded: Origins | None = np.uint8(code) * outside
+        else:
+            value = np.where(outside, frame[operation.padding_value], value)
+            shadow = frame.origins(operation.padding_value)
+            padded = None if shadow is None else np.where(outside, shadow, np.uint8(0))
+        if padded is not None:
+            origins = padded if origins is None else np.maximum(origins, padded)
+    frame.set(operation.result_vars[0], value, origins)
+    frame.set(operation.result_vars[1], NO_TOKEN)
+
+
+def store_pointer(frame: Frame, operation: ir.StorePointer) -> None:
+    """ct.scatter and stores to raw memory."""
+    active = active_elements(frame, operation)
+    origins = frame.origins(operation.value)
+    if origins is not None:
+        frame.run.use(np.where(active, origins, np.uint8(0)), operation.loc, "an output", frame.blocks)
+    pointers.store(frame, frame[operation.pointer], active, _raw(frame[operation.value]), operation.loc)
+    frame.set(operation.result_var, NO_TOKEN)
+
+
+def assume_divisible(frame: Frame, operation: ir.AssumeDivBy) -> None:
+    """What the compiler is told to believe of a value, checked."""
+    value = frame[operation.x]
+    wrong = value % operation.divisor != 0
+    if wrong.any():
+        text = (
+            f"the kernel says that {int(value[wrong][0])} is divisible by {operation.divisor}, and it is not"
+        )
+        block = int(frame.blocks[int(np.flatnonzero(wrong)[0])])
+        frame.run.report("assumption", operation.loc, text, block=block)
+    frame.set(operation.result_var, value, frame.origins(operation.x))
+
+
+def assume_bounded(frame: Frame, operation: ir.AssumeBounded) -> None:
+    """Bounds that the compiler is told to believe, checked."""
+    value = frame[operation.x]
+    low, high = operation.lower_bound, operation.upper_bound
+    wrong = np.zeros(value.shape, np.bool_) if low is None else value < low
+    wrong = wrong if high is None else wrong | (value > high)
+    if wrong.any():
+        text = f"an extent is {int(value[wrong][0])}, below zero" if high is None else "a bound does not hold"
+        block = int(frame.blocks[int(np.flatnonzero(wrong)[0])])
+        frame.run.report("assumption", operation.loc, text, block=block)
+    frame.set(operation.result_var, value, frame.origins(operation.x))
+
+
+def list_view(frame: Frame, operation: ir.MakeListView) -> None:
+    """A list of arrays: where its table lies, and its length."""
+    view = ArrayView(frame[operation.base_ptr], (frame[operation.length].astype(np.int64),), ())
+    frame.set(operation.result_var, view)
+
+
+def list_item(frame: Frame, operation: ir.GetArrayListItem) -> None:
+    """One array of a list: its address, extents and strides, from the table of 64-bit words."""
+    frame.run.use(frame.origins(operation.index), operation.loc, "the index of a list", frame.blocks)
+    table, index = frame[operation.x], frame[operation.index].astype(np.int64)
+    outside = (index < 0) | (index >= table.shape[0])
+    if outside.any():
+        lane = int(np.flatnonzero(outside)[0])
+        text = f"item {int(index[lane])} is taken of a list of {int(table.shape[0].max())}"
+        frame.run.report(
+            "out-of-bounds", operation.loc, text, block=int(frame.blocks[lane]), count=int(outside.sum())
+        )
+    words = len(operation.result_vars)
+    index = np.where(outside, 0, index)
+    for number, result in enumerate(operation.result_vars):
+        address = table.address + (index * words + number) * 8
+        raw, _ = pointers.load(frame, address, np.ones(1, np.bool_), 8, operation.loc)
+        value = raw.view(np.int64)
+        frame.set(result, value if number == 0 else value.astype(numpy_dtype(result.get_type().dtype)))
+
+
+def no_memory(frame: Frame, operation: Any) -> None:
+    """Tokens and programmatic launch: the order of the code is the order of memory here."""
+    frame.set(operation.result_var, NO_TOKEN)
+
+
+HANDLERS = {
+    ir.MakeTensorView: tensor_view,
+    ir.MakePartitionView: same_array,
+    ir.MakeStridedView: same_array,
+    ir.MakeGatherScatterView: same_array,
+    ir.NumTiles: number_of_tiles,
+    ir.TileLoad: load_tile,
+    ir.TileStore: store_tile,
+    ir.PointerOffset: pointer_offset,
+    ir.ForeignPointerCast: same_pointer,
+    ReinterpretPointer: same_pointer,
+    AddrSpaceCast: same_pointer,
+    ir.LoadPointer: load_pointer,
+    ir.StorePointer: store_pointer,
+    ir.AssumeDivBy: assume_divisible,
+    ir.AssumeBounded: assume_bounded,
+    ir.MakeListView: list_view,
+    ir.GetArrayListItem: list_item,
+    ir.MakeToken: no_memory,
+    ir.JoinTokens: no_memory,
+    ir.GridDependencyControlWait: no_memory,
+    ir.GridDependencyControlLaunchDependents: no_memory,
+}

@@ -1,0 +1,125 @@
+"""Reductions and scans with any function: a tree over the axis, all its pairs at once.
+
+The order of a reduction is not specified (Tile IR); halves are combined here, which is also the most accurate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from cuda.tile._ir.arithmetic_ops import RawBinaryArithmeticOperation
+from cuda.tile._ir.control_flow_ops import EndBranch
+from cuda.tile._ir.ops import TileReduce, TileScan
+
+from kdiag.executors.emulator import arithmetic
+from kdiag.executors.emulator.elementwise import any_of
+from kdiag.executors.emulator.frame import Frame, Origins
+
+Array = npt.NDArray[Any]
+Combine = Callable[[Sequence[Array], Sequence[Array]], list[Array]]
+
+
+class Reductions:
+    """Handlers that run the body of a reduction or scan through the interpreter's `run`."""
+
+    def __init__(self, run: Callable[[Any, Frame], list[Any]]) -> None:
+        self._run = run
+
+    def reduce(self, frame: Frame, operation: TileReduce) -> None:
+        """ct.sum, ct.max, ct.argmax, ct.reduce."""
+        axis = operation.axis + 1
+        parts = _same_lanes([np.moveaxis(frame[x], axis, -1) for x in operation.xs])
+        combine = self._combine(frame, operation)
+        while parts[0].shape[-1] > 1:
+            half = parts[0].shape[-1] // 2
+            parts = combine([part[..., :half] for part in parts], [part[..., half:] for part in parts])
+        origins = any_of(frame, operation.xs)
+        if origins is not None:
+            origins = np.broadcast_to(origins, _full(origins, operation.xs)).max(axis=axis)
+        for result, part in zip(operation.result_vars, parts, strict=True):
+            frame.set(result, part[..., 0], origins)
+
+    def scan(self, frame: Frame, operation: TileScan) -> None:
+        """ct.cumsum, ct.scan: inclusive; from the end if reversed."""
+        axis = operation.axis + 1
+        parts = _same_lanes([np.moveaxis(frame[x], axis, -1) for x in operation.xs])
+        origins = any_of(frame, operation.xs)
+        if operation.reverse:
+            parts = [part[..., ::-1] for part in parts]
+        combine, reach = self._combine(frame, operation), 1
+        while reach < parts[0].shape[-1]:
+            later = combine([part[..., :-reach] for part in parts], [part[..., reach:] for part in parts])
+            parts = [
+                np.concatenate([part[..., :reach], new], axis=-1)
+                for part, new in zip(parts, later, strict=True)
+            ]
+            reach *= 2
+        if operation.reverse:
+            parts = [part[..., ::-1] for part in parts]
+        if origins is not None:
+            origins = _scanned(
+                np.broadcast_to(origins, _full(origins, operation.xs)), axis, operation.reverse
+            )
+        for result, part in zip(operation.result_vars, parts, strict=True):
+            frame.set(result, np.moveaxis(part, -1, axis), origins)
+
+    def _combine(self, frame: Frame, operation: Any) -> Combine:
+        """The function of the body on arrays of any shape (lanes, ...)."""
+        simple = _single_operation(operation.body)
+        if simple is not None:
+            return lambda left, right: [
+                arithmetic.binary(
+                    simple.fn,
+                    left[0],
+                    right[0],
+                    simple.result_var.get_type().dtype,
+                    rounding=simple.rounding_mode,
+                    flush_to_zero=simple.flush_to_zero,
+                    propagate_nan=simple.propagate_nan,
+                )
+            ]
+        return lambda left, right: self._through_body(frame, operation, left, right)
+
+    def _through_body(
+        self, frame: Frame, operation: Any, left: Sequence[Array], right: Sequence[Array]
+    ) -> list[Array]:
+        """Run the body with one lane for each pair."""
+        shape = left[0].shape
+        lanes = shape[0]
+        owner = np.arange(lanes) if lanes == frame.count else np.zeros(lanes, np.intp)
+        pairs = frame.repeated(np.repeat(owner, int(np.prod(shape[1:]))))
+        for variable, value in zip(operation.body.params, (*left, *right), strict=True):
+            pairs.set(variable, value.reshape(-1))
+        [out] = self._run(operation.body, pairs)
+        count = pairs.count
+        return [np.broadcast_to(value, (count,)).reshape(shape) for value in out.values]
+
+
+def _single_operation(body: Any) -> RawBinaryArithmeticOperation | None:
+    """The body's only operation, if that is arithmetic of its two parameters in order."""
+    match list(body):
+        case [RawBinaryArithmeticOperation() as only, EndBranch() as end]:
+            names = [variable.name for variable in body.params]
+            if [only.lhs.name, only.rhs.name] == names and [out.name for out in end.outputs] == [
+                only.result_var.name
+            ]:
+                return only
+    return None
+
+
+def _same_lanes(parts: list[Array]) -> list[Array]:
+    lanes = max(part.shape[0] for part in parts)
+    return [np.broadcast_to(part, (lanes, *part.shape[1:])) for part in parts]
+
+
+def _full(origins: Origins, operands: Sequence[Any]) -> tuple[int, ...]:
+    return (origins.shape[0], *operands[0].get_type().shape)
+
+
+def _scanned(origins: Origins, axis: int, reverse: bool) -> Origins:
+    turned = np.flip(origins, axis) if reverse else origins
+    result: Origins = np.maximum.accumulate(turned, axis=axis)
+    return np.flip(result, axis) if reverse else result
