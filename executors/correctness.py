@@ -7,13 +7,14 @@ tolerance of 1e-2 would allow. Child processes only: torch is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 
 from kdiag.errors import WorkloadError
+from kdiag.records import ConfigurationCheck
 
 SHORTEST_ROW = 16  # shorter last dimensions say little of what is typical; the whole tensor is then one row
 # A few units in the last place of the stored type: 2**-8, 2**-11, 2**-24 and 2**-53 are one.
@@ -79,6 +80,27 @@ def tolerance_for(declared: float | None, output: torch.Tensor) -> float:
     """The declared tolerance, else a few units in the last place of the output's type."""
     name = str(output.dtype).removeprefix("torch.")
     return float(declared) if declared is not None else DEFAULT_TOLERANCE.get(name, 0.0)
+
+
+def label(config: Mapping[str, object]) -> str:
+    """A configuration in one line, e.g. "rows=4096 dtype=bfloat16"."""
+    return " ".join(f"{name}={value}" for name, value in config.items())
+
+
+def judge(
+    outputs: Sequence[torch.Tensor], references: Sequence[torch.Tensor], declared: float | None, name: str
+) -> ConfigurationCheck:
+    """The output whose error is largest beside its own tolerance decides."""
+    if len(outputs) != len(references):
+        reason = f"run() gives {len(outputs)} tensors, reference() {len(references)}"
+        return ConfigurationCheck(name, False, None, declared, reason)
+    judged = [
+        (scaled_error(output, reference), tolerance_for(declared, output))
+        for output, reference in zip(outputs, references, strict=True)
+    ]
+    error, tolerance = max(judged, key=lambda pair: pair[0] / pair[1] if pair[1] else pair[0])
+    reason = "" if error <= tolerance else f"error {error:.3g} is over the tolerance {tolerance:.3g}"
+    return ConfigurationCheck(name, error <= tolerance, error, tolerance, reason)
 
 
 def require_controls_to_fail(reference: torch.Tensor, tolerance: float, label: str) -> None:

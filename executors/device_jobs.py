@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -12,10 +11,11 @@ import torch
 
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Source, Trial
 from kdiag.executors.correctness import (
+    judge,
+    label,
     outputs_of,
     poisoned_allocations,
     require_controls_to_fail,
-    scaled_error,
     tolerance_for,
 )
 from kdiag.executors.device_timing import Budget, Flush, copy_gbs, interleaved, matrix_tflops
@@ -97,11 +97,6 @@ def _all_configs(workload: ModuleType) -> list[Config]:
     return [*workload.configs(), *(workload.edge_configs() if hasattr(workload, "edge_configs") else ())]
 
 
-def label(config: Config) -> str:
-    """A configuration in one line, e.g. "rows=4096 dtype=bfloat16"."""
-    return " ".join(f"{name}={value}" for name, value in config.items())
-
-
 def _check(
     workload: ModuleType, module: ModuleType, parent: ModuleType | None, config: Config, *, controls: bool
 ) -> list[ConfigurationCheck]:
@@ -117,7 +112,7 @@ def _check(
         if controls and seed == SEEDS[0]:
             for output, reference in zip(outputs, references, strict=False):
                 require_controls_to_fail(reference, tolerance_for(declared, output), label(config))
-        check = _judge(outputs, references, declared, f"{label(config)} seed={seed}")
+        check = judge(outputs, references, declared, f"{label(config)} seed={seed}")
         if (
             check.passed
             and parent is not None
@@ -144,22 +139,6 @@ def _changed_input(
         ):
             return str(name)
     return None
-
-
-def _judge(
-    outputs: Sequence[torch.Tensor], references: Sequence[torch.Tensor], declared: float | None, name: str
-) -> ConfigurationCheck:
-    """The output whose error is largest beside its own tolerance decides."""
-    if len(outputs) != len(references):
-        reason = f"run() gives {len(outputs)} tensors, reference() {len(references)}"
-        return ConfigurationCheck(name, False, None, declared, reason)
-    judged = [
-        (scaled_error(output, reference), tolerance_for(declared, output))
-        for output, reference in zip(outputs, references, strict=True)
-    ]
-    error, tolerance = max(judged, key=lambda pair: pair[0] / pair[1] if pair[1] else pair[0])
-    reason = "" if error <= tolerance else f"error {error:.3g} is over the tolerance {tolerance:.3g}"
-    return ConfigurationCheck(name, error <= tolerance, error, tolerance, reason)
 
 
 def _time(
@@ -189,7 +168,7 @@ def _check_again(workload: ModuleType, candidate: ModuleType, config: Config) ->
     with poisoned_allocations():
         outputs = outputs_of(workload.run(candidate, inputs))
     references = outputs_of(workload.reference(workload.make_inputs(config, "cuda", SEEDS[-1] + 1)))
-    return _judge(outputs, references, declared, f"{label(config)} after timing")
+    return judge(outputs, references, declared, f"{label(config)} after timing")
 
 
 def _matrix_dtypes(workload: ModuleType) -> set[torch.dtype]:

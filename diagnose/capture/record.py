@@ -8,9 +8,9 @@ from typing import Any
 
 from cuda.tile.compilation import KernelSignature
 
+from kdiag.cutile.grid import grid_of
 from kdiag.cutile.signature import describe, kernel_function, kernel_name, signature
 from kdiag.cutile.tuning import FirstConfiguration, Search
-from kdiag.errors import WorkloadError
 from kdiag.records import Launch, Scalar, TuningSpace
 
 
@@ -38,7 +38,8 @@ class Recorder(FirstConfiguration):
 
     def launch(self, _stream: object, grid: Any, kernel: Any, arguments: Any, /, **_options: object) -> None:
         """In the place of `ct.launch`. Raises WorkloadError for what would not launch."""
-        name, values, size = kernel_name(kernel), tuple(arguments), _grid(kernel, grid)
+        name, values = kernel_name(kernel), tuple(arguments)
+        size = grid_of(name, grid)
         launch = Launch(
             name,
             size,
@@ -54,7 +55,9 @@ class Recorder(FirstConfiguration):
         space = TuningSpace(
             kernel=kernel_name(first),
             configurations=tuple(map(as_mapping, search.configurations)),
-            grids=tuple(_grid(first, search.grid_fn(config)) for config in search.configurations),
+            grids=tuple(
+                grid_of(kernel_name(first), search.grid_fn(config)) for config in search.configurations
+            ),
             hints=tuple(as_mapping(search.hints_for(config)) for config in search.configurations),
         )
         self._spaces.append((kernel_function(first), space))
@@ -96,12 +99,3 @@ def hints_of(kernel: Any, target: str) -> dict[str, Scalar]:
 
 def _scalar(value: Any) -> Scalar:
     return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
-
-
-def _grid(kernel: Any, grid: Any) -> tuple[int, ...]:
-    sizes = tuple(map(int, grid)) if isinstance(grid, tuple | list) else (int(grid),)
-    if not 1 <= len(sizes) <= 3 or any(size < 1 for size in sizes):
-        raise WorkloadError(
-            f"{kernel_name(kernel)} is launched on the grid {sizes}; one to three sizes of at least 1 are needed."
-        )
-    return sizes

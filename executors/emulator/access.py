@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.executors.emulator.faults import Kind
 from kdiag.executors.emulator.memory import NOBODY, RAW_TYPES, SEVERAL, Allocation
+from kdiag.records import FaultKind
 
 if TYPE_CHECKING:
     from kdiag.executors.emulator.run import Run
@@ -174,7 +174,7 @@ class Access:
         self._report("block-dependency", window, index, where, others, text)
 
     def _report(
-        self, kind: Kind, window: Window, index: Index, where: Array, others: Array, text: str
+        self, kind: FaultKind, window: Window, index: Index, where: Array, others: Array, text: str
     ) -> None:
         position = tuple(int(part) for part in np.argwhere(where)[0])
         block = int(self.blocks[position]) if isinstance(self.blocks, np.ndarray) else int(self.blocks)

@@ -17,9 +17,10 @@ import numpy.typing as npt
 from kdiag.cutile.hooks import launching_through
 from kdiag.cutile.tuning import FirstConfiguration
 from kdiag.executors.emulator.access import Window
-from kdiag.executors.emulator.faults import EmulationError, Fault, FaultLog, place
+from kdiag.executors.emulator.faults import EmulationError, FaultLog, place
 from kdiag.executors.emulator.launch import Order, launch
 from kdiag.executors.emulator.never_written import NeverWritten, Tracked
+from kdiag.records import Fault
 
 
 class Emulation(FirstConfiguration):

@@ -58,7 +58,7 @@ def exact_root(x: Array) -> Exact:
 def exact_product_sum(x: Array, y: Array, z: Array) -> Exact:
     """The sum of a product, x * y + z."""
     (x, x_exponent), (y, y_exponent), (z, z_exponent) = np.frexp(x), np.frexp(y), np.frexp(z)
-    special = x * y + z  # of infinities and NaN, which frexp leaves as they are
+    special = x * y + z  # right for zeros, and for infinities and NaN, which frexp leaves as they are
     product_exponent = np.where((x == 0) | (y == 0), _NO_EXPONENT, x_exponent + y_exponent)
     z_exponent = np.where(z == 0, _NO_EXPONENT, z_exponent)
     exponent = np.maximum(product_exponent, z_exponent)
@@ -69,8 +69,8 @@ def exact_product_sum(x: Array, y: Array, z: Array) -> Exact:
     low, lowest = two_sum(z, product_error)
     total, total_error = two_sum(product, low)
     total, left_out = two_sum(total, to_odd(*two_sum(lowest, total_error)))
-    finite = np.isfinite(x) & np.isfinite(y) & np.isfinite(z)
-    return np.where(finite, total, special), left_out, exponent
+    ordinary = np.isfinite(x) & np.isfinite(y) & np.isfinite(z) & (exponent != _NO_EXPONENT)
+    return np.where(ordinary, total, special), left_out, exponent
 
 
 def two_sum(x: Array, y: Array) -> tuple[Array, Array]:

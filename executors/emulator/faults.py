@@ -3,61 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 from kdiag.errors import KdiagError
+from kdiag.records import Fault
 
-Kind = Literal[
-    "out-of-bounds",  # an access past what the array holds, or past what cuTile defines
-    "uninitialized",  # an element that nothing ever wrote reached an output, an address, a branch or a mask
-    "undetermined-padding",  # padding of PaddingMode.UNDETERMINED (or no padding value) reached one of these
-    "undefined-value",  # a variable no path set, or an integer division by zero, reached one of these
-    "race",  # two blocks wrote one element without synchronization
-    "redundant-write",  # a warning: two blocks wrote one element, and the same value
-    "block-dependency",  # a block read what another wrote, or wrote what another read, without synchronization
-    "unwritten",  # elements of an output that no launch wrote
-    "index-overflow",  # 32-bit arithmetic of an index wrapped around
-    "assumption",  # what the kernel told the compiler to believe is not so
-    "assertion",  # ct.assert_ failed
-    "type-rule",  # a rule of cuTile on ranks, shapes or types that the tile compiler enforces
-]
-
-WARNINGS: frozenset[Kind] = frozenset({"redundant-write"})  # change no result by themselves
 FAULTS_SHOWN = 5  # in the message of the exception; all are in `Emulation.faults`
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One fault at one place of a kernel.
-
-    `line` and `column` (from 1) are of the operation in `file`; `block` is (x, y, z); `element` indexes `array`, the
-    name of the kernel's parameter; `count` is how many elements were affected.
-    """
-
-    kind: Kind
-    kernel: str
-    file: str
-    line: int
-    column: int
-    text: str
-    block: tuple[int, int, int] | None = None
-    array: str | None = None
-    element: tuple[int, ...] | None = None
-    count: int = 1
-
-    @property
-    def warning(self) -> bool:
-        """Whether it changes no result by itself."""
-        return self.kind in WARNINGS
-
-    def __str__(self) -> str:
-        where = f"{self.file}:{self.line}:{self.column}"
-        block = "" if self.block is None else f" in block {self.block}"
-        element = "" if self.element is None else f", element {list(self.element)}"
-        array = "" if self.array is None else f" (array {self.array}{element})"
-        more = f" and {self.count - 1} more" if self.count > 1 else ""
-        return f"{where}: {self.kernel}: {self.kind}: {self.text}{block}{array}{more}"
 
 
 class EmulationError(KdiagError):

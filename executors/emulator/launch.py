@@ -13,12 +13,13 @@ from cuda.tile._exception import TileError
 from kdiag.cutile.grid import grid_of
 from kdiag.cutile.signature import kernel_function, kernel_name, signature
 from kdiag.executors.emulator.arguments import Bound, bind
-from kdiag.executors.emulator.faults import Fault, FaultLog
+from kdiag.executors.emulator.faults import FaultLog
 from kdiag.executors.emulator.frame import Frame
 from kdiag.executors.emulator.front_end import Code, front_end, rule_broken
 from kdiag.executors.emulator.interpreter import INTERPRETER
 from kdiag.executors.emulator.never_written import NeverWritten
 from kdiag.executors.emulator.run import Run
+from kdiag.records import Fault
 
 STEP_BYTES = 2**23  # of the largest tile of all blocks that run in step, at 8 bytes an element
 

@@ -30,7 +30,7 @@ def mma(x: Array, y: Array, acc: Array, x_dtype: DType, y_dtype: DType, acc_dtyp
     )
     with np.errstate(all="ignore"):
         for group in _groups(x, y, result):
-            total = np.matmul(_part(x, group, result).astype(np.float32), _float64(_part(y, group, result)))
+            total = np.matmul(_float64(_part(x, group, result)), _float64(_part(y, group, result)))
             part = _part(acc, group, result)
             result[group] = _accumulated(total, part, acc_dtype)
     return result

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kdiag.executors.emulator.faults import Kind, place
+from kdiag.executors.emulator.faults import place
+from kdiag.records import FaultKind
 
 if TYPE_CHECKING:
     from kdiag.executors.emulator.run import Run
@@ -17,7 +18,7 @@ MOST = 255  # origins told apart in a launch; later ones are told as the last
 class Origin:
     """A source of undefined values: the kind of fault that using one is, where it arose, and what it is."""
 
-    kind: Kind
+    kind: FaultKind
     line: int
     text: str
 

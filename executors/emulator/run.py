@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.executors.emulator.faults import Fault, FaultLog, Kind, place
+from kdiag.executors.emulator.faults import FaultLog, place
 from kdiag.executors.emulator.memory import ArrayInMemory, Memory
 from kdiag.executors.emulator.origins import MOST, Origin
+from kdiag.records import Fault, FaultKind
 
 Grid = tuple[int, int, int]
 
@@ -63,7 +64,7 @@ class Run:
 
     def report(
         self,
-        kind: Kind,
+        kind: FaultKind,
         location: Any,
         text: str,
         *,

@@ -195,23 +195,28 @@ def insert(frame: Frame, operation: TileInsert) -> None:
 
 
 def pack(frame: Frame, operation: TilePack) -> None:
-    """The bytes of a tile."""
-    value = np.ascontiguousarray(frame[operation.x])
+    """The bytes of a tile; 4-bit elements lie two in a byte, the first in its low half."""
+    stored = np.ascontiguousarray(frame[operation.x]).view(np.uint8)
     origins = any_of(frame, (operation.x,))
-    size = value.dtype.itemsize
-    frame.set(
-        operation.result_var, value.view(np.uint8), None if origins is None else origins.repeat(size, axis=-1)
-    )
+    if operation.x.get_type().dtype.bitwidth == 4:
+        stored = stored[:, ::2] & 0xF | stored[:, 1::2] << 4
+        origins = None if origins is None else np.maximum(origins[:, ::2], origins[:, 1::2])
+    elif origins is not None:
+        origins = origins.repeat(stored.shape[1] // origins.shape[1], axis=1)
+    frame.set(operation.result_var, stored, origins)
 
 
 def unpack(frame: Frame, operation: TileUnpack) -> None:
     """A tile of its bytes."""
-    kind = operation.result_var.get_type()
+    dtype = operation.result_var.get_type().dtype
     value = np.ascontiguousarray(frame[operation.x])
     origins = any_of(frame, (operation.x,))
-    if origins is not None:
-        origins = origins.reshape(origins.shape[0], kind.shape[0], -1).max(axis=-1)
-    frame.set(operation.result_var, value.view(numpy_dtype(kind.dtype)), origins)
+    if dtype.bitwidth == 4:
+        value = np.stack([value & 0xF, value >> 4], axis=-1).reshape(value.shape[0], -1)
+        origins = None if origins is None else origins.repeat(2, axis=1)
+    elif origins is not None:
+        origins = origins.reshape(origins.shape[0], -1, dtype.bitwidth // 8).max(axis=2)
+    frame.set(operation.result_var, value.view(numpy_dtype(dtype)), origins)
 
 
 HANDLERS = {

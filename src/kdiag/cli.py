@@ -16,6 +16,7 @@ from kdiag.errors import BUG, FAILURE, INTERRUPTED, USAGE, KdiagError
 VERBS = {
     "profile": "Say what limits a kernel, and why: from a report, a workload, or a program.",
     "plan": "Rank the optimizations for a kernel, with evidence and diffs.",
+    "emulate": "Run a kernel on the CPU: is it right, and what does it do that a GPU lets pass?",
     "doctor": "Say what this machine has for kdiag, and what each missing thing costs.",
     "auto": "Apply optimizations one at a time; keep what is correct and faster.",
 }

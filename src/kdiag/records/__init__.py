@@ -31,6 +31,7 @@ from kdiag.records.diagnosis import (
     RooflinePipe,
     SpeedOfLight,
 )
+from kdiag.records.emulation import EmulatedConfiguration, Fault, FaultKind
 from kdiag.records.observations import Evidence, EvidenceKind, Observations, Place, Scalar
 from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant
 from kdiag.records.run import (
@@ -53,9 +54,12 @@ __all__ = [
     "ConfigurationCheck",
     "ConfigurationTiming",
     "Diagnosis",
+    "EmulatedConfiguration",
     "Evidence",
     "EvidenceKind",
     "ExpectedSpeedup",
+    "Fault",
+    "FaultKind",
     "GateOutcome",
     "GateRecord",
     "Gpu",

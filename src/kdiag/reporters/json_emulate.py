@@ -1,0 +1,39 @@
+"""What an emulation found as one JSON object, schema `kdiag.emulate/1`; what is not known is null."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from kdiag.records import EmulatedConfiguration
+
+SCHEMA = "kdiag.emulate/1"
+
+
+def to_json(kernel: str, target: str, found: Sequence[EmulatedConfiguration]) -> dict[str, object]:
+    """Return the object that `kdiag emulate --json` prints."""
+    return {
+        "schema": SCHEMA,
+        "kernel": kernel,
+        "target": target,
+        "passed": all(one.passed for one in found),
+        "configurations": [
+            {
+                "configuration": one.check.configuration,
+                "correct": one.check.passed,
+                "error": _number(one.check.error),
+                "tolerance": one.check.tolerance,
+                "reason": one.check.reason or None,
+                "launches": one.launches,
+                "seconds": round(one.seconds, 3),
+                "faults": [{**asdict(fault), "warning": fault.warning} for fault in one.faults],
+            }
+            for one in found
+        ],
+    }
+
+
+def _number(value: float | None) -> float | None:
+    """JSON has no infinity; an error that is infinite is told by `reason`."""
+    return value if value is not None and math.isfinite(value) else None
