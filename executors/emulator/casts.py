@@ -1,7 +1,7 @@
 """Conversions between the dtypes of cuTile: what the IR's `TileAsType` computes.
 
 The lowering is `_get_type_conversion_encoder` in cuda/tile/_ir2bytecode.py; what Tile IR leaves undefined (a float out of
-the range of the integer) follows PTX `cvt`, in `_out_of_range` and `_nan_as_integer` and nowhere else.
+the range of the integer) follows PTX `cvt`, in `_float_to_integer` and `_nan_as_integer` and nowhere else.
 """
 
 from __future__ import annotations
@@ -77,8 +77,10 @@ def _jammed(x: Array) -> Array:
 def _float_to_integer(x: Array, source: DType, storage: np.dtype[Any]) -> Array:
     """Truncates `x`; out of range it saturates and NaN is `_nan_as_integer`, as PTX `cvt.rzi` does.
 
-    Tile IR calls both undefined (Ops.td, `ftoi`), so whoever runs a kernel that gets here should be told.
+    Tile IR calls both undefined (Ops.td, `ftoi`); this is what an H200 gives: it converts to 8 bits through 16.
     """
+    if storage.itemsize == 1:
+        return _float_to_integer(x, source, np.dtype(f"{storage.kind}2")).astype(storage)
     limits = np.iinfo(storage)
     past_largest = x.dtype.type(2.0 ** (limits.bits - (storage.kind == "i")))
     inside = np.clip(x, x.dtype.type(limits.min), np.nextafter(past_largest, x.dtype.type(0)))

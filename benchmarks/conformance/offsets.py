@@ -1,0 +1,95 @@
+"""Advanced indexing, one axis by a tile of indices and the others by slices, and offsets into raw memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cuda.tile as ct
+from case import Case, Data, out
+from cuda.tile import PaddingMode as Pad
+from gather_scatter import N, case
+
+
+def advanced_load(mode: Pad, sparse: int) -> Any:
+    @ct.kernel
+    def advanced_load_kernel(x, i, y, start):
+        index = ct.load(i, (0,), (8,))
+        dense = ct.Slice(start, 4)
+        indices = (index, dense) if sparse == 0 else (dense, index)
+        ct.store(y, (0, 0), ct.load_advanced_indexing(x, indices, padding_mode=mode))
+
+    return advanced_load_kernel
+
+
+@ct.kernel
+def advanced_load_3d_kernel(x, i, y):
+    indices = (ct.Slice(1, 2), ct.load(i, (0,), (4,)), ct.Slice(2, 8))
+    ct.store(
+        y, (0, 0, 0), ct.load_advanced_indexing(x, indices, padding_mode=Pad.ZERO, latency=2, allow_tma=False)
+    )
+
+
+def advanced_store(sparse: int) -> Any:
+    @ct.kernel
+    def advanced_store_kernel(i, v, y):
+        index = ct.load(i, (0,), (8,))
+        dense = ct.Slice(2, 8)
+        indices = (index, dense) if sparse == 0 else (dense, index)
+        ct.store_advanced_indexing(y, indices, ct.load(v, (0, 0), (8, 8)))
+
+    return advanced_store_kernel
+
+
+@ct.kernel
+def raw_kernel(x, y):
+    offset = ct.arange(N, dtype=ct.int32)
+    memory, target = x.get_raw_memory(), y.get_raw_memory()
+    tile = memory.load_offset(offset * 3 % 40, mask=offset < 20, padding_value=9)
+    target.store_offset(offset, tile + memory.load_offset(2), mask=offset != 4)
+
+
+@ct.kernel
+def raw_plain_kernel(x, y):
+    offset = ct.arange(N, dtype=ct.int64).reshape((4, 8))
+    y.get_raw_memory().store_offset(offset, x.get_raw_memory().load_offset(offset + 5, latency=1), latency=1)
+
+
+def advanced() -> list[Case]:
+    rows = Data("int32", (8,), (0, 11, 3, 12, 40, 7, 7, 1))
+    found = []
+    for mode in (Pad.ZERO, Pad.NAN, Pad.NEG_INF):
+        for sparse in (0, 1):
+            array = Data("float32", (12, 16), "count")
+            shape = (8, 4) if sparse == 0 else (4, 8)
+            name = f"load_advanced_indexing-{mode.name}-axis{sparse}"
+            found.append(case(name, advanced_load(mode, sparse), array, rows, out("float32", *shape), 10))
+    for dtype in ("float16", "int32", "uint8"):
+        array = Data(dtype, (12, 16), "count")
+        name = f"load_advanced_indexing-{dtype}"
+        found.append(case(name, advanced_load(Pad.ZERO, 0), array, rows, out(dtype, 8, 4), 14))
+    array, middle = Data("float32", (4, 6, 16), "count"), Data("int32", (4,), (5, 0, 3, 6))
+    found.append(
+        case("load_advanced_indexing-3d", advanced_load_3d_kernel, array, middle, out("float32", 2, 4, 8))
+    )
+    for sparse in (0, 1):
+        once = Data("int32", (8,), (3, 0, 9, 5, 12, 40, 1, 8))
+        values, target = Data("float32", (8, 8), "count"), out("float32", 12, 16)
+        found.append(
+            case(f"store_advanced_indexing-axis{sparse}", advanced_store(sparse), once, values, target)
+        )
+    return found
+
+
+def raw() -> list[Case]:
+    found = []
+    for dtype in ("float32", "int32", "bfloat16"):
+        found.append(
+            case(f"raw-offsets-masked-{dtype}", raw_kernel, Data(dtype, (40,), "count"), out(dtype, N))
+        )
+        found.append(case(f"raw-offsets-{dtype}", raw_plain_kernel, Data(dtype, (40,), "any"), out(dtype, N)))
+    return found
+
+
+def cases() -> list[Case]:
+    """All of the module."""
+    return [*advanced(), *raw()]

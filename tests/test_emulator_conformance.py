@@ -1,0 +1,146 @@
+"""The emulator against an H200: every case of benchmarks/conformance, as recorded there, on the CPU.
+
+Exact cases must give the recorded bytes (any NaN for a NaN), others come within the ulps that the case states.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("cuda.tile", reason="the kernels are written with cuda-tile")
+pytest.importorskip("torch", reason="the arguments are tensors")
+emulator = pytest.importorskip("kdiag.executors.emulator")
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks" / "conformance"))
+
+from agreement import compare, disagreements  # noqa: E402
+from bits import FLOATS, storage  # noqa: E402
+from case import EXACT, Case, Data, ulps  # noqa: E402
+from catalogue import all_cases  # noqa: E402
+from launch import run  # noqa: E402
+from recording import Recording, Result, load, save  # noqa: E402
+
+FILE = ROOT / "tests" / "recordings" / "conformance.zip"
+CASES = all_cases()
+RECORDING = load(FILE, CASES) if FILE.is_file() else Recording({})
+RECORDED = [name for name, result in RECORDING.results.items() if result.status == "recorded"]
+
+
+def test_every_case_is_recorded_or_known_to_be_refused() -> None:
+    if not FILE.is_file():
+        pytest.skip("nothing is recorded: run benchmarks/conformance/record.py on a GPU")
+    changed = {
+        n
+        for n, c in CASES.items()
+        if n not in RECORDING.results or RECORDING.results[n].text_hash != c.text_hash()
+    }
+    assert not changed, "recorded for another kernel text: record again"
+    gone = sorted(RECORDING.results.keys() - CASES.keys())
+    assert not gone
+    bad = {n: r.message for n, r in RECORDING.results.items() if r.status not in ("recorded", "refused")}
+    assert not bad
+
+
+@pytest.fixture(scope="module")
+def emulated() -> Iterator[None]:
+    """Entering costs more than a case takes, so once for all."""
+    with emulator.emulate():
+        yield
+
+
+@pytest.mark.usefixtures("emulated")
+@pytest.mark.parametrize("name", RECORDED)
+def test_gives_what_the_gpu_gave(name: str) -> None:
+    case, result = CASES.get(name), RECORDING.results[name]
+    if case is None or case.text_hash() != result.text_hash:
+        pytest.fail("recorded for another kernel text: record again")
+    if not result.same and case.tolerance.kind == "exact":
+        pytest.skip("two launches on the GPU gave different results")
+    if case.tolerance.kind == "unspecified":
+        unspecified(case, result)
+        return
+    wrong = disagreements(case, result.outputs, run(case, "cpu", None))
+    assert not wrong, (case.tolerance, wrong)
+
+
+def unspecified(case: Case, result: Result) -> None:
+    """The emulator may refuse what no document gives a meaning, or give it another one than the card did."""
+    try:
+        got = run(case, "cpu", None)
+    except emulator.EmulationError as refusal:
+        pytest.xfail(f"{case.tolerance.reason}: {refusal}")
+    if wrong := disagreements(case, result.outputs, got):
+        pytest.xfail(f"{case.tolerance.reason}: {wrong}")
+
+
+def exactly_recorded() -> list[str]:
+    names = [
+        n
+        for n in RECORDED
+        if n in CASES and CASES[n].tolerance.kind == "exact" and RECORDING.results[n].outputs
+    ]
+    return names[:: max(1, len(names) // 20)]
+
+
+@pytest.mark.parametrize("name", exactly_recorded())
+def test_a_recording_altered_by_one_bit_is_noticed(name: str) -> None:
+    case, (first, *others) = CASES[name], RECORDING.results[name].outputs
+    dtype = case.outputs()[0].dtype
+    words = np.frombuffer(first, storage(dtype)).copy()
+    words[-1] ^= words.dtype.type(1)
+    assert disagreements(case, (words.tobytes(), *others), [first, *others])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_distance_counts_the_numbers_between(dtype: str) -> None:
+    one, data = storage(dtype).type(1), Data(dtype, (3,), written=True)
+    numbers = np.array([5, 40, 60], storage(dtype))
+    beside = (numbers + one).tobytes()
+    assert compare(data, numbers.tobytes(), beside, EXACT)
+    assert not compare(data, numbers.tobytes(), beside, ulps(1, "a test"))
+    assert compare(data, numbers.tobytes(), (numbers + one + one).tobytes(), ulps(1, "a test"))
+
+
+def test_distance_crosses_zero_and_knows_nan() -> None:
+    data = Data("float16", (2,), written=True)
+    zeros, mixed = np.array([0, 0], np.uint16), np.array([0x8000, 0x8001], np.uint16)
+    assert not compare(data, zeros.tobytes(), mixed.tobytes(), ulps(1, "a test"))
+    assert compare(data, zeros.tobytes(), mixed.tobytes(), EXACT)
+    nan, other = np.array([0x7E00, 0x7C00], np.uint16), np.array([0xFFFF, 0x7C00], np.uint16)
+    assert not compare(data, nan.tobytes(), other.tobytes(), EXACT)
+    assert compare(data, nan.tobytes(), np.array([0x7C00, 0x7C00], np.uint16).tobytes(), ulps(99, "a test"))
+
+
+def test_a_changed_case_has_another_hash() -> None:
+    case = CASES["add-float32"]
+    assert replace(case, grid=(2,)).text_hash() != case.text_hash()
+    assert replace(case, kernel=CASES["sub-float32"].kernel).text_hash() != case.text_hash()
+    assert replace(case, id="add-float32-x").text_hash() != case.text_hash()
+
+
+def test_a_recording_is_read_as_it_was_written(tmp_path: Path) -> None:
+    names = ["add-float32", "cast-bool-int64", "divmod-int16", "mma_scaled-float8_e4m3fn"]
+    made = Recording({"card": "a card"})
+    for name in names[:3]:
+        outputs = tuple(data.bits(3).tobytes() for data in CASES[name].outputs())
+        made.results[name] = Result(
+            CASES[name].text_hash(), "recorded", same=name != "divmod-int16", outputs=outputs
+        )
+    made.results[names[3]] = Result(CASES[names[3]].text_hash(), "refused", "not on this card")
+    save(made, CASES, tmp_path / "file.zip")
+    assert load(tmp_path / "file.zip", CASES) == made
+
+
+def test_outputs_recorded_for_another_kernel_text_are_not_read(tmp_path: Path) -> None:
+    case, other = CASES["add-float32"], CASES["sub-float32"]
+    results = {
+        c.id: Result(c.text_hash(), "recorded", outputs=(c.outputs()[0].bits(3).tobytes(),))
+        for c in (case, other)
+    }
+    save(Recording({}, results), CASES, tmp_path / "file.zip")
+    read = load(tmp_path / "file.zip", {**CASES, case.id: replace(case, grid=(7,))}).results
+    assert (read[case.id].outputs, read[other.id]) == ((), results[other.id])
