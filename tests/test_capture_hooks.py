@@ -147,3 +147,19 @@ def test_hints_by_target(module: ModuleType) -> None:
     kernel = module.copy.replace_hints(occupancy=ct.ByTarget(sm_80=2, default=4), opt_level=2)
     assert hints_of(kernel, "sm_80") == {"occupancy": 2, "opt_level": 2}
     assert hints_of(kernel, "sm_90") == {"occupancy": 4, "opt_level": 2}
+
+
+def test_a_wrapper_around_launch_leads_to_the_stand_in(
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = ct.launch
+
+    def wrapper(*arguments: Any) -> None:
+        original(*arguments)
+
+    monkeypatch.setattr(ct, "launch", wrapper)
+    recorder = Recorder("sm_90")
+    with launching_through(recorder):
+        ct.launch(None, (1,), module.copy, (array(64), array(64), 64))
+        module.launch(None, (1,), module.copy, (array(64), array(64), 64))
+    assert len(recorder.launches) == 2

@@ -58,10 +58,10 @@ class FirstConfiguration(ABC):
     def exhaustive_search(
         self,
         search_space: Sequence[Any],
-        _stream: object,
+        stream: object,  # these names are cuda.tile's: callers pass them by name
         grid_fn: Callable[[Any], Any],
         kernel: Any,
-        _args_fn: object,
+        args_fn: object,
         hints_fn: HintsFunction = None,
         **_options: object,
     ) -> ct.tune.TuningResult[Any]:

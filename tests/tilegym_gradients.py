@@ -1,0 +1,73 @@
+"""The gradients of TileGym's operators that have a backward kernel, and PyTorch's own in double precision."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from tilegym_references import Check, Shape, Tensor, values
+
+
+def gradients(
+    operator: str, given: tuple[Tensor, ...], reference: Callable[..., Tensor], *more: Any, **options: Any
+) -> Check:
+    """The gradient of each tensor of `given`, after which the arguments `more` follow."""
+    exact = [x.double().requires_grad_() for x in given]
+    result = reference(*exact)
+    gradient = values(*result.shape, dtype=given[0].dtype)
+    result.backward(gradient.double())
+    arguments = (*(x.requires_grad_() for x in given), *more)
+    return Check(operator, arguments, tuple(x.grad for x in exact), gradient=gradient, **options)
+
+
+def rms_norm(shape: Shape, dtype: torch.dtype) -> Check:
+    x, weight = values(*shape, dtype=dtype), values(shape[-1], dtype=dtype)
+    check = gradients(
+        "rms_norm:rms_norm",
+        (x, weight),
+        lambda x, weight: functional.rms_norm(x, shape[-1:], weight, 1e-6),
+        units=4,
+    )
+    x, weight = check.arguments
+    return Check(
+        check.operator, (x, shape[-1:], weight, 1e-6), check.expected, units=4, gradient=check.gradient
+    )
+
+
+def silu_and_mul(shape: Shape, dtype: torch.dtype) -> Check:
+    x = values(*shape, dtype=dtype)
+    return gradients("silu_and_mul:silu_and_mul", (x,), _gated, units=2)
+
+
+def _gated(x: Tensor) -> Tensor:
+    gate, up = x.chunk(2, -1)
+    return functional.silu(gate) * up
+
+
+def swiglu(shape: Shape, dtype: torch.dtype) -> Check:
+    pair = (values(*shape, dtype=dtype), values(*shape, dtype=dtype))
+    return gradients("swiglu:swiglu", pair, lambda gate, up: functional.silu(gate) * up, units=2)
+
+
+def geglu(shape: Shape, dtype: torch.dtype) -> Check:
+    """TileGym adds the exact density to an approximate distribution, hence the tolerance, for every dtype."""
+    x = values(*shape, dtype=dtype)
+    return gradients("activation.geglu:geglu", (x,), _geglu, -1, "tanh", epsilon=2.0**-7)
+
+
+def _geglu(x: Tensor) -> Tensor:
+    left, right = x.chunk(2, -1)
+    return left * functional.gelu(right, approximate="tanh")
+
+
+def attention(shape: tuple[int, ...], dtype: torch.dtype, *, causal: bool = True, **more: Any) -> Check:
+    """`shape` is (batch, query heads, key heads, length, size)."""
+    batch, heads, kv_heads, length, size = shape
+    q = values(batch, heads, length, size, dtype=dtype)
+    k, v = (values(batch, kv_heads, length, size, dtype=dtype) for _ in range(2))
+
+    def reference(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return functional.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True)
+
+    return gradients("attention:tile_fmha_with_backward", (q, k, v), reference, None, causal, units=4, **more)
