@@ -18,6 +18,7 @@ from kdiag.executors.emulator.memory import NOBODY, RAW_TYPES, SEVERAL, Allocati
 from kdiag.records import FaultKind
 
 if TYPE_CHECKING:
+    from kdiag.executors.emulator.frame import Frame
     from kdiag.executors.emulator.run import Run
 
 Array = npt.NDArray[Any]
@@ -67,6 +68,11 @@ class Window:
         """Which cells were last written atomically."""
         return [] if self.allocation.atomic is None else self._planes(self.allocation.atomic)
 
+    def never_written(self, index: Index) -> Array | None:
+        """Which elements nothing ever wrote; None if all are defined."""
+        planes = [plane[index] for plane in self.undefined]
+        return np.logical_or.reduce(planes) if planes else None
+
     def _planes(self, shadow: Array) -> list[Array]:
         """The shadow as views of this window's shape, one for each cell of an element."""
         cells = self.size // self.allocation.cell
@@ -89,18 +95,22 @@ class Window:
 
 @dataclass(frozen=True)
 class Access:
-    """One operation's access: `blocks` is the block's number, or an array of numbers, one for each element."""
+    """One operation's access: `blocks` is the block's number, or an array of numbers, one for each element.
+
+    `ordered`: the operation has a memory order of its own, so it may meet those of other blocks that have.
+    """
 
     run: Run
     location: Any
     blocks: Any
+    ordered: bool = False
 
     def read(self, window: Window, index: Index) -> tuple[Array, Array | None]:
         """The raw elements, and which of them nothing ever wrote (None: all are defined)."""
-        for writer, reader in zip(window.writer, window.reader, strict=True):
-            self._note_read(window, index, writer, reader)
-        undefined = [plane[index] for plane in window.undefined]
-        return window.data[index], np.logical_or.reduce(undefined) if undefined else None
+        if not self.ordered:
+            for writer, reader in zip(window.writer, window.reader, strict=True):
+                self._note_read(window, index, writer, reader)
+        return window.data[index], window.never_written(index)
 
     def _note_read(self, window: Window, index: Index, writer: Array, reader: Array) -> None:
         wrote = writer[index]
@@ -119,17 +129,30 @@ class Access:
         """Store raw elements."""
         window.allocation.written_at.setdefault(self.location)
         for writer, reader, atomic in zip(window.writer, window.reader, window.atomic, strict=True):
-            self._check_write(window, index, raw, writer, reader)
+            if not (self.ordered and bool((atomic[index] | (writer[index] == NOBODY)).all())):
+                self._check_write(window, index, raw, writer, reader)
             writer[index] = self.blocks
-            atomic[index] = False
+            atomic[index] = self.ordered
         window.data[index] = raw
-        for writer in window.writer[:1]:
-            if isinstance(index, np.ndarray):
-                lost = writer[index] != self.blocks
-                if lost.any():
-                    self._report_race(window, index, lost, writer[index], window.data[index] == raw)
+        if isinstance(index, np.ndarray) and not self.ordered:
+            for writer in window.writer[:1]:
+                self._check_collisions(window, index, raw, writer[index])
         for undefined in window.undefined:
             undefined[index] = False
+
+    def _check_collisions(self, window: Window, index: Array, raw: Array, last: Array) -> None:
+        """Report elements that this one operation wrote more than once: only one of the values is left."""
+        same = window.data[index] == raw
+        lost = last != self.blocks
+        if lost.any():
+            self._report_race(window, index, lost, last, same)
+        twice = ~lost & ~same
+        if twice.any():
+            position = tuple(int(part) for part in np.argwhere(twice)[0])
+            block = int(self.blocks[position]) if isinstance(self.blocks, np.ndarray) else int(self.blocks)
+            text = "two elements of one tile go to the same place, and which of their values is left is undefined"
+            at = window.address_of(index, position)
+            self.run.report("race", self.location, text, block=block, at=at, count=int(twice.sum()))
 
     def _check_write(self, window: Window, index: Index, raw: Array, writer: Array, reader: Array) -> None:
         wrote, read = writer[index], reader[index]
@@ -145,12 +168,15 @@ class Access:
     def update(self, window: Window, index: Array, change: Callable[[Array], Array]) -> Array:
         """Change elements atomically (`index` names each once) and give what was there."""
         window.allocation.written_at.setdefault(self.location)
-        for writer, atomic in zip(window.writer, window.atomic, strict=True):
-            wrote = writer[index]
+        for writer, reader, atomic in zip(window.writer, window.reader, window.atomic, strict=True):
+            wrote, read = writer[index], reader[index]
             foreign = (wrote != NOBODY) & (wrote != self.blocks)
             plain = foreign & ~atomic[index]
             if plain.any():
                 self._report_dependency(window, index, plain, wrote, "updates atomically what {} wrote")
+            plain = (read != NOBODY) & (read != self.blocks)
+            if plain.any():
+                self._report_dependency(window, index, plain, read, "updates atomically what {} read")
             writer[index] = np.where(foreign, SEVERAL, self.blocks)
             atomic[index] = True
         before = window.data[index]
@@ -190,3 +216,16 @@ class Access:
             at=window.address_of(index, position),
             count=int(np.count_nonzero(where)),
         )
+
+
+@dataclass(frozen=True)
+class Site:
+    """A memory operation at a location, for the lanes of a frame; see `Access` for `ordered`."""
+
+    frame: Frame
+    location: Any
+    ordered: bool = False
+
+    def access(self, blocks: Any) -> Access:
+        """The access of one block, or of the blocks to which elements belong."""
+        return Access(self.frame.run, self.location, blocks, self.ordered)

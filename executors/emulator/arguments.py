@@ -72,6 +72,8 @@ def _bind_one(
         table = np.array(rows, np.int64)
         bound.owners.append(table)
         pieces.append((table.ctypes.data, table.ctypes.data + table.nbytes, 8, table))
+        listed = ArrayInMemory(name, table.ctypes.data, (len(rows),), (table.shape[-1],), 8)
+        bound.arrays.append(listed)
         bound.values += [np.array([table.ctypes.data], np.int64), np.array([len(rows)], np.int32)]
 
 

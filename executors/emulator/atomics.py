@@ -10,8 +10,9 @@ from cuda.tile import MemoryOrder
 from cuda.tile._ir import ops as ir
 
 from kdiag.executors.emulator import arithmetic, pointers, views
+from kdiag.executors.emulator.access import Site
 from kdiag.executors.emulator.dtypes import numpy_dtype
-from kdiag.executors.emulator.frame import Frame
+from kdiag.executors.emulator.frame import Frame, Origins
 from kdiag.executors.emulator.memory import RAW_TYPES
 from kdiag.executors.emulator.memory_operations import active_elements
 from kdiag.executors.emulator.shapes import NO_TOKEN
@@ -38,15 +39,17 @@ def _changed(mode: Mode, before: Array, operand: Array, dtype: Any) -> Array:
     return arithmetic.binary(_ARITHMETIC[mode], before, operand, dtype)
 
 
-def _synchronize(frame: Frame, order: MemoryOrder) -> None:
+def _synchronize(frame: Frame, operation: Any) -> None:
+    """Release and acquire. A block that does not look at what it found cannot know whether it came after another."""
+    order, looks = operation.memory_order, operation.result_vars[0].name in frame.run.used
     if order in (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL):
         frame.run.release(frame.blocks)
-    if order in (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL):
+    if looks and order in (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL):
         frame.run.acquire(frame.blocks)
 
 
-def _updated(frame: Frame, operation: Any, addresses: Array, active: Array) -> Array:
-    """Update memory with the operation's operand; gives what was there."""
+def _updated(frame: Frame, operation: Any, addresses: Array, active: Array) -> tuple[Array, Origins | None]:
+    """Update memory with the operation's operand; gives what was there, and where that was undefined."""
     dtype = operation.update.get_type().dtype
     storage = numpy_dtype(dtype)
     operand = np.broadcast_to(frame[operation.update], (frame.count, *addresses.shape[1:]))
@@ -55,27 +58,28 @@ def _updated(frame: Frame, operation: Any, addresses: Array, active: Array) -> A
         after = _changed(operation.mode, before.view(storage), operand[where], dtype)
         return np.ascontiguousarray(after).view(RAW_TYPES[storage.itemsize])
 
-    return pointers.update(frame, addresses, active, storage.itemsize, operation.loc, change).view(storage)
+    raw, origins = pointers.update(Site(frame, operation.loc), addresses, active, storage.itemsize, change)
+    if operation.mode is not Mode.EXCHANGE:  # which asks for no value
+        frame.run.use(origins, operation.loc, "an atomic update", frame.blocks, addresses)
+    return raw.view(storage), origins
 
 
 def read_modify_write(frame: Frame, operation: ir.TileAtomicRMW) -> None:
     """ct.atomic_add, atomic_max, atomic_xchg and the like; the result is what was there before."""
     active = active_elements(frame, operation)
-    _operand_used(frame, operation.update, active, operation.loc)
-    before = _updated(frame, operation, frame[operation.pointer], active)
-    _synchronize(frame, operation.memory_order)
-    frame.set(operation.result_vars[0], before)
+    _operand_used(frame, operation.update, active, frame[operation.pointer], operation.loc)
+    before, origins = _updated(frame, operation, frame[operation.pointer], active)
+    _synchronize(frame, operation)
+    frame.set(operation.result_vars[0], before, origins)
     frame.set(operation.result_vars[1], NO_TOKEN)
 
 
 def reduce_into_view(frame: Frame, operation: ir.TileAtomicRedView) -> None:
     """TiledView.atomic_store_add and the like: no result, elements beyond the bounds left out."""
-    for item in operation.index:
-        frame.run.use(frame.origins(item), operation.loc, "the index of a tile", frame.blocks)
-    found = views.tiles(frame, operation.view, operation.index, operation.loc)
+    found = views.tiles(frame, operation)
     views.check(found, ())
     addresses, valid = found.addresses()
-    _operand_used(frame, operation.update, valid, operation.loc)
+    _operand_used(frame, operation.update, valid, addresses, operation.loc)
     _updated(frame, operation, addresses, valid)
     frame.set(operation.result_var, NO_TOKEN)
 
@@ -84,7 +88,7 @@ def compare_and_swap(frame: Frame, operation: ir.TileAtomicCAS) -> None:
     """ct.atomic_cas: the bits are compared; where nothing is done the expected value is given back."""
     active = active_elements(frame, operation)
     for operand in (operation.expected, operation.desired):
-        _operand_used(frame, operand, active, operation.loc)
+        _operand_used(frame, operand, active, frame[operation.pointer], operation.loc)
     storage = numpy_dtype(operation.desired.get_type().dtype)
     raw, shape = RAW_TYPES[storage.itemsize], (frame.count, *frame[operation.pointer].shape[1:])
     expected, desired = (
@@ -95,17 +99,20 @@ def compare_and_swap(frame: Frame, operation: ir.TileAtomicCAS) -> None:
     def change(before: Array, where: tuple[Array, ...]) -> Array:
         return np.where(before == expected[where], desired[where], before)
 
-    found = pointers.update(frame, frame[operation.pointer], active, storage.itemsize, operation.loc, change)
-    _synchronize(frame, operation.memory_order)
+    addresses = frame[operation.pointer]
+    found, origins = pointers.update(Site(frame, operation.loc), addresses, active, storage.itemsize, change)
+    frame.run.use(origins, operation.loc, "an atomic comparison", frame.blocks, addresses)
+    _synchronize(frame, operation)
     value = np.where(np.broadcast_to(active, shape), found, expected).view(storage)
     frame.set(operation.result_vars[0], value)
     frame.set(operation.result_vars[1], NO_TOKEN)
 
 
-def _operand_used(frame: Frame, variable: Any, active: Array, location: Any) -> None:
+def _operand_used(frame: Frame, variable: Any, active: Array, addresses: Array, location: Any) -> None:
     origins = frame.origins(variable)
     if origins is not None:
-        frame.run.use(np.where(active, origins, np.uint8(0)), location, "an output", frame.blocks)
+        used = np.where(active, origins, np.uint8(0))
+        frame.run.use(used, location, "an output", frame.blocks, addresses)
 
 
 HANDLERS = {

@@ -1,4 +1,4 @@
-"""What a kernel says of itself: assertions and prints."""
+"""What a kernel says of itself: assumptions, assertions and prints."""
 
 from __future__ import annotations
 
@@ -7,12 +7,38 @@ from typing import Any
 
 import numpy as np
 from cuda.tile._ir.core_ops import TilePrintf
-from cuda.tile._ir.ops import TileAssert
+from cuda.tile._ir.ops import AssumeBounded, AssumeDivBy, TileAssert
 
 from kdiag.executors.emulator.frame import Frame
 from kdiag.executors.emulator.shapes import NO_TOKEN
 
 _CONVERSION = re.compile(r"%(?P<flags>[-+ #0]*\d*(?:\.\d+)?)(?:hh|h|ll|l|L)?(?P<type>[diouxXeEfFgGaAcs%])")
+
+
+def assume_divisible(frame: Frame, operation: AssumeDivBy) -> None:
+    """What the compiler is told to believe of a value, checked."""
+    value = frame[operation.x]
+    wrong = value % operation.divisor != 0
+    if wrong.any():
+        text = (
+            f"the kernel says that {int(value[wrong][0])} is divisible by {operation.divisor}, and it is not"
+        )
+        block = int(frame.blocks[int(np.flatnonzero(wrong)[0])])
+        frame.run.report("assumption", operation.loc, text, block=block)
+    frame.set(operation.result_var, value, frame.origins(operation.x))
+
+
+def assume_bounded(frame: Frame, operation: AssumeBounded) -> None:
+    """Bounds that the compiler is told to believe, checked."""
+    value = frame[operation.x]
+    low, high = operation.lower_bound, operation.upper_bound
+    wrong = np.zeros(value.shape, np.bool_) if low is None else value < low
+    wrong = wrong if high is None else wrong | (value > high)
+    if wrong.any():
+        text = f"an extent is {int(value[wrong][0])}, below zero" if high is None else "a bound does not hold"
+        block = int(frame.blocks[int(np.flatnonzero(wrong)[0])])
+        frame.run.report("assumption", operation.loc, text, block=block)
+    frame.set(operation.result_var, value, frame.origins(operation.x))
 
 
 def check_assertion(frame: Frame, operation: TileAssert) -> None:
@@ -55,4 +81,9 @@ def _tile(value: Any, conversion: str) -> str:
     return "[" + ", ".join(_tile(part, conversion) for part in value) + "]"
 
 
-HANDLERS = {TileAssert: check_assertion, TilePrintf: print_formatted}
+HANDLERS = {
+    AssumeDivBy: assume_divisible,
+    AssumeBounded: assume_bounded,
+    TileAssert: check_assertion,
+    TilePrintf: print_formatted,
+}

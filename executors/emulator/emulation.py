@@ -111,7 +111,7 @@ def emulate(
     """
     emulation = Emulation(target, Order(shuffle, in_step), on_fault)
     with ExitStack() as stack:
-        if "torch" in sys.modules:
+        if sys.modules.get("torch") is not None:
             from kdiag.cutile.gpu_stand_in import CudaOn, gpu_stand_in
             from kdiag.executors.emulator.torch_memory import EmptyIsUndefined
 

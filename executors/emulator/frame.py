@@ -48,6 +48,16 @@ def take(value: Any, positions: Array) -> Any:
     return value if value.shape[0] == 1 else value[positions]
 
 
+def entry(value: Array, position: tuple[int, ...]) -> Any:
+    """One entry of a value some of whose axes have a single entry that stands for all."""
+    return value[tuple(min(at, extent - 1) for at, extent in zip(position, value.shape, strict=True))]
+
+
+def along_lanes(value: Array, rank: int) -> Array:
+    """A value that has only the axis of the lanes, with `rank` axes."""
+    return value.reshape(-1, *(1,) * (rank - 1))
+
+
 class Frame:
     """Variables by name for the blocks at the positions `lanes` of the run, in ascending order."""
 

@@ -24,6 +24,8 @@ from kdiag.errors import ToolMissing
 from kdiag.executors.emulator.faults import NotEmulated, place
 from kdiag.executors.emulator.gathers import Gather, find_gathers, index_arithmetic, stored_bases
 from kdiag.executors.emulator.interpreter import CONTROL_FLOW, HANDLERS
+from kdiag.executors.emulator.parts import Part, find_slices
+from kdiag.executors.emulator.rules import check_rules
 
 BYTECODE = BytecodeVersion.V_13_4  # of the tile compiler that kdiag pins
 
@@ -33,13 +35,15 @@ class Code:
     """A kernel's IR for one signature, and what is found out about it once.
 
     `stored` are the parameters whose memory it may write, by the name of their base pointer; None if that is not known.
-    `gathers` by the name of the pointer; `index_arithmetic` holds the integer operations that indices come from;
-    `in_step` says whether blocks may run in step: none waits for another or uses what another's atomics left.
+    `gathers` by the name of the pointer, `slices` by that of the array; `index_arithmetic` holds the integer operations
+    that indices come from; `used` are the names of the variables that some operation uses; `in_step` says whether blocks may run in step: none waits for another or uses what another's atomics left.
     """
 
     body: Any
     gathers: dict[str, Gather]
+    slices: dict[str, Part]
     index_arithmetic: frozenset[Any]
+    used: frozenset[str]
     in_step: bool
     largest_tile: int
     stored: frozenset[str] | None
@@ -75,12 +79,16 @@ def _compiled(function: FunctionType, signature: KernelSignature, target: str) -
     )
     assert result.final_ir is not None
     body = result.final_ir[0]
+    check_rules(body)
     _refuse_unknown(body)
+    used = frozenset(variable.name for operation in body.traverse() for variable in operation.all_inputs())
     return Code(
         body,
-        find_gathers(body),
+        find_gathers(body, signature.parameters),
+        find_slices(body, signature.parameters),
         index_arithmetic(body),
-        _in_step(body),
+        used,
+        _in_step(body, used),
         max(map(_elements, body.traverse()), default=1),
         stored_bases(body),
     )
@@ -105,12 +113,11 @@ def _elements(operation: Any) -> int:
     return most
 
 
-def _in_step(body: Any) -> bool:
-    used = {variable.name for operation in body.traverse() for variable in operation.all_inputs()}
+def _in_step(body: Any, used: frozenset[str]) -> bool:
     return not any(_orders_blocks(operation, used) for operation in body.traverse())
 
 
-def _orders_blocks(operation: Any, used: set[str]) -> bool:
+def _orders_blocks(operation: Any, used: frozenset[str]) -> bool:
     if isinstance(operation, ir.TileAtomicCAS | TilePrintf):
         return True
     if isinstance(operation, ir.TileAtomicRMW):

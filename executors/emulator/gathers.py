@@ -6,7 +6,7 @@ element of the array (of another row), which hardware and a check of the address
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,53 +17,69 @@ from cuda.tile._ir.arithmetic_ops import (
     RawBinaryArithmeticOperation,
     RawBinaryBitwiseOperation,
     RawComparisonOperation,
-    TileAsType,
-    TileBroadcast,
-    TileReshape,
 )
 from cuda.tile._ir.control_flow_ops import Loop
 from cuda.tile._ir.ir import MemoryEffect
 
-from kdiag.executors.emulator.frame import Frame
+from kdiag.executors.emulator.frame import Frame, along_lanes, entry
+from kdiag.executors.emulator.parts import (
+    PASSES_ON,
+    Definitions,
+    Part,
+    behind,
+    definitions,
+    part_at,
+    whole_arrays,
+)
 
 Array = npt.NDArray[Any]
-Definitions = Mapping[str, Any]
-_PASSES_ON = (TileReshape, TileBroadcast, TileAsType, ir.AssumeDivBy, ir.AssumeBounded)
 
 
 @dataclass(frozen=True)
 class Gather:
-    """An access through the indices of an array: its base pointer, and the index along each axis (as uint64)."""
+    """An access through the indices of an array or part of one: the index along each axis and what it is multiplied by."""
 
-    base: Any
+    part: Part
     indices: tuple[Any, ...]
+    factors: tuple[Any, ...]
     checked: bool
 
     def check(self, frame: Frame, mask: Array, location: Any) -> Array:
-        """Report unmasked indices outside their axes; gives the mask without them."""
-        array = None if self.checked else frame.run.arrays_by_base.get(self.base.name)
-        if array is None:
+        """Report unmasked indices outside the whole array; gives the mask without them."""
+        if self.checked or not self._by_strides(frame):
             return mask
-        for axis, (variable, extent) in enumerate(zip(self.indices, array.shape, strict=True)):
-            index = frame[variable].astype(np.int64)
+        indices = [
+            frame[variable].astype(np.int64) + along_lanes(start, mask.ndim)
+            for variable, start in zip(self.indices, self.part.starts(frame), strict=True)
+        ]
+        for axis, (index, variable) in enumerate(zip(indices, self.part.extents, strict=True)):
+            extent = along_lanes(frame[variable], mask.ndim)
             outside = mask & ((index < 0) | (index >= extent))
             if outside.any():
                 first = tuple(int(part) for part in np.argwhere(outside)[0])
                 lane = first[0] if outside.shape[0] == frame.count else 0
-                value = int(np.broadcast_to(index, outside.shape)[first])
-                text = f"the index {value} leaves axis {axis} of {array.name}, which has {extent}; bounds are not checked"
+                element = tuple(int(entry(one, first)) for one in indices)
+                name, limit = self.part.name(frame, lane), int(entry(extent, first))
+                text = f"the index {element[axis]} leaves axis {axis} of {name}, which has {limit}; bounds are not checked"
                 frame.run.report(
-                    "out-of-bounds", location, text, block=int(frame.blocks[lane]), at=array.name,
+                    "out-of-bounds", location, text, block=int(frame.blocks[lane]), at=(name, element),
                     count=int(outside.sum()),
                 )  # fmt: skip
                 mask = mask & ~outside
         return mask
 
+    def _by_strides(self, frame: Frame) -> bool:
+        """Whether the factors are the strides; an offset into raw memory may have the same form."""
+        pairs = zip(self.factors, self.part.strides, strict=True)
+        return all(
+            bool((frame[factor].astype(np.int64) == along_lanes(frame[own], frame[factor].ndim)).all())
+            for factor, own in pairs
+        )
 
-def find_gathers(body: Any) -> dict[str, Gather]:
-    """The gathers and scatters of a kernel on whole arguments, by the name of their pointer."""
-    made = _definitions(body)
-    ranks = _ranks(body)
+
+def find_gathers(body: Any, constraints: Sequence[Any]) -> dict[str, Gather]:
+    """The gathers and scatters of a kernel, by the name of their pointer."""
+    made, wholes = definitions(body), whole_arrays(body, constraints)
     found = {}
     for operation in body.traverse():
         mask = getattr(operation, "mask", None)
@@ -73,40 +89,17 @@ def find_gathers(body: Any) -> dict[str, Gather]:
         offset = made.get(pointer.name)
         if not isinstance(offset, ir.PointerOffset):
             continue
-        base = _root(offset.pointer, made)
-        terms = _terms(offset.offset, made, ranks.get(base.name, 0))
-        if terms:
-            checked = set(_compared(mask, made)) >= {_root(term, made).name for term in terms}
-            found[pointer.name] = Gather(base, terms, checked)
+        part = part_at(offset.pointer, made, wholes)
+        terms = () if part is None else _terms(offset.offset, made, len(part.extents))
+        if part is not None and terms:
+            indices, factors = zip(*terms, strict=True)
+            checked = set(_compared(mask, made)) >= {behind(index, made).name for index in indices}
+            found[pointer.name] = Gather(part, indices, factors, checked)
     return found
 
 
-def _definitions(body: Any) -> dict[str, Any]:
-    return {variable.name: operation for operation in body.traverse() for variable in operation.result_vars}
-
-
-def _ranks(body: Any) -> dict[str, int]:
-    """The rank of the array that each pointer among the parameters is the base of: extents and strides follow it."""
-    ranks: dict[str, int] = {}
-    base = None
-    for parameter in body.params:
-        if "pointer" in str(parameter.get_type().dtype):
-            base = parameter.name
-            ranks[base] = 0
-        elif base is not None:
-            ranks[base] += 1
-    return {name: count // 2 for name, count in ranks.items()}
-
-
-def _root(variable: Any, made: Definitions) -> Any:
-    """The variable behind reshapes, broadcasts, casts and assumptions."""
-    while isinstance(operation := made.get(variable.name), _PASSES_ON):
-        variable = operation.x
-    return variable
-
-
-def _terms(offset: Any, made: Definitions, rank: int) -> tuple[Any, ...]:
-    """The index variables of ((i0*s0 + i1*s1) + i2*s2), one for each axis; none if it has another form."""
+def _terms(offset: Any, made: Definitions, rank: int) -> tuple[tuple[Any, Any], ...]:
+    """The index and the factor of each product in ((i0*s0 + i1*s1) + i2*s2); none if it has another form."""
     products: list[Any] = []
     for _ in range(rank - 1):
         total = made.get(offset.name)
@@ -117,7 +110,7 @@ def _terms(offset: Any, made: Definitions, rank: int) -> tuple[Any, ...]:
     products.insert(0, offset)
     factors: list[Any] = [made.get(product.name) for product in products]
     if rank and all(isinstance(one, RawBinaryArithmeticOperation) and one.fn == "mul" for one in factors):
-        return tuple(one.lhs for one in factors)
+        return tuple((one.lhs, behind(one.rhs, made)) for one in factors)
     return ()
 
 
@@ -125,7 +118,7 @@ def _compared(mask: Any, made: Definitions) -> Iterable[str]:
     """The roots of what the conjuncts of a mask bound from above."""
     pending = [] if mask is None else [mask]
     while pending:
-        operation = made.get(_root(pending.pop(), made).name)
+        operation = made.get(behind(pending.pop(), made).name)
         if isinstance(operation, RawBinaryBitwiseOperation) and operation.fn == "and_":
             pending += [operation.lhs, operation.rhs]
         elif (
@@ -133,12 +126,12 @@ def _compared(mask: Any, made: Definitions) -> Iterable[str]:
             and operation.fn == "lt"
             and str(operation.lhs.get_type().dtype) == "uint64"
         ):
-            yield _root(operation.lhs, made).name
+            yield behind(operation.lhs, made).name
 
 
 def index_arithmetic(body: Any) -> frozenset[Any]:
     """The signed 32-bit additions, subtractions and products that the indices of memory come from."""
-    made = _definitions(body)
+    made = definitions(body)
     carried = _carried(body)
     pending = [variable for operation in body.traverse() for variable in _indices_of(operation)]
     seen: set[str] = set()
@@ -150,7 +143,7 @@ def index_arithmetic(body: Any) -> frozenset[Any]:
         seen.add(variable.name)
         pending += carried.get(variable.name, ())
         operation = made.get(variable.name)
-        if isinstance(operation, _PASSES_ON):
+        if isinstance(operation, PASSES_ON):
             pending.append(operation.x)
         elif isinstance(operation, RawBinaryArithmeticOperation):
             pending += [operation.lhs, operation.rhs]
@@ -179,7 +172,7 @@ def _carried(body: Any) -> dict[str, tuple[Any, ...]]:
 
 def stored_bases(body: Any) -> frozenset[str] | None:
     """The base pointers among the parameters whose memory the kernel may write; None if that cannot be told."""
-    made, names = _definitions(body), {parameter.name for parameter in body.params}
+    made, names = definitions(body), {parameter.name for parameter in body.params}
     found = set()
     for operation in body.traverse():
         if operation.memory_effect is not MemoryEffect.STORE:
@@ -187,7 +180,7 @@ def stored_bases(body: Any) -> frozenset[str] | None:
         pointer = getattr(operation, "pointer", None) or _base_of_view(getattr(operation, "view", None), made)
         if pointer is None:
             continue
-        while (root := _root(pointer, made)) and isinstance(made.get(root.name), ir.PointerOffset):
+        while (root := behind(pointer, made)) and isinstance(made.get(root.name), ir.PointerOffset):
             pointer = made[root.name].pointer
         if root.name not in names:
             return None

@@ -65,7 +65,8 @@ def launch(
         raise
     bound = bind(function, described.parameters, arguments, never)
     run = Run(name, (shape[0], shape[1], shape[2]), bound.memory, bound.arrays, log)
-    run.gathers, run.index_arithmetic = code.gathers, code.index_arithmetic
+    run.gathers, run.slices, run.index_arithmetic = code.gathers, code.slices, code.index_arithmetic
+    run.used = code.used
     run.arrays_by_base = {code.body.params[at].name: array for at, array in bound.bases.items()}
     _watch(code, run, bound)
     for blocks in order.groups(run.block_count, code):
@@ -92,6 +93,7 @@ def _watch(code: Code, run: Run, bound: Bound) -> None:
 def _finish(run: Run, never: NeverWritten) -> None:
     for allocation in run.memory.allocations:
         allocation.forget_blocks()
+        allocation.owner = None  # memory that is followed must not be held by being followed
         tracked = never.at(allocation.start)
         if tracked is None:
             continue

@@ -13,6 +13,7 @@ from cuda.tile._ir.cast_ops import AddrSpaceCast, ReinterpretPointer
 from cuda.tile._ir.type import StridedViewTy
 
 from kdiag.executors.emulator import pointers, views
+from kdiag.executors.emulator.access import Site
 from kdiag.executors.emulator.dtypes import numpy_dtype
 from kdiag.executors.emulator.elementwise import any_of
 from kdiag.executors.emulator.frame import ArrayView, Frame, Origins
@@ -40,6 +41,8 @@ def tensor_view(frame: Frame, operation: ir.MakeTensorView) -> None:
         tuple(frame[part].astype(np.int64) for part in operation.shape),
         tuple(frame[part].astype(np.int64) for part in operation.strides),
     )
+    if (part := frame.run.slices.get(operation.result_var.name)) is not None:
+        part.check(frame, view, operation.loc)
     frame.set(operation.result_var, view)
 
 
@@ -56,16 +59,10 @@ def number_of_tiles(frame: Frame, operation: ir.NumTiles) -> None:
         frame.set(result, -(-view.shape[axis] // step).astype(np.int32))
 
 
-def _index_used(frame: Frame, operation: Any) -> None:
-    for item in operation.index:
-        frame.run.use(frame.origins(item), operation.loc, "the index of a tile", frame.blocks)
-
-
 def load_tile(frame: Frame, operation: ir.TileLoad) -> None:
     """ct.load and its kin."""
-    _index_used(frame, operation)
     _order(frame, operation.memory_order)
-    found = views.tiles(frame, operation.view, operation.index, operation.loc)
+    found = views.tiles(frame, operation)
     views.check(found, operation.inbounds)
     kind = operation.view.get_type()
     storage = numpy_dtype(kind.array_ty.dtype)
@@ -93,8 +90,7 @@ def _bits(value: float, storage: np.dtype[Any]) -> Any:
 
 def store_tile(frame: Frame, operation: ir.TileStore) -> None:
     """ct.store and its kin."""
-    _index_used(frame, operation)
-    found = views.tiles(frame, operation.view, operation.index, operation.loc)
+    found = views.tiles(frame, operation)
     views.check(found, operation.inbounds)
     _stored(frame, operation.tile, operation.loc, found)
     views.store(found, _raw(frame[operation.tile]))
@@ -105,8 +101,9 @@ def store_tile(frame: Frame, operation: ir.TileStore) -> None:
 def _stored(frame: Frame, variable: Any, location: Any, found: views.Tiles) -> None:
     origins = frame.origins(variable)
     if origins is not None:
-        inside = found.addresses()[1]
-        frame.run.use(np.where(inside, origins, np.uint8(0)), location, "an output", frame.blocks)
+        addresses, inside = found.addresses()
+        used = np.where(inside, origins, np.uint8(0))
+        frame.run.use(used, location, "an output", frame.blocks, addresses)
 
 
 def _raw(value: Array) -> Array:
@@ -156,7 +153,8 @@ def load_pointer(frame: Frame, operation: ir.LoadPointer) -> None:
     """ct.gather and loads from raw memory."""
     active = active_elements(frame, operation)
     storage = numpy_dtype(operation.result_vars[0].get_type().dtype)
-    raw, origins = pointers.load(frame, frame[operation.pointer], active, storage.itemsize, operation.loc)
+    site = Site(frame, operation.loc)
+    raw, origins = pointers.load(site, frame[operation.pointer], active, storage.itemsize)
     value = raw.view(storage)
     outside = np.broadcast_to(~active, value.shape)
     if outside.any():
@@ -178,35 +176,10 @@ def store_pointer(frame: Frame, operation: ir.StorePointer) -> None:
     active = active_elements(frame, operation)
     origins = frame.origins(operation.value)
     if origins is not None:
-        frame.run.use(np.where(active, origins, np.uint8(0)), operation.loc, "an output", frame.blocks)
-    pointers.store(frame, frame[operation.pointer], active, _raw(frame[operation.value]), operation.loc)
+        used = np.where(active, origins, np.uint8(0))
+        frame.run.use(used, operation.loc, "an output", frame.blocks, frame[operation.pointer])
+    pointers.store(Site(frame, operation.loc), frame[operation.pointer], active, _raw(frame[operation.value]))
     frame.set(operation.result_var, NO_TOKEN)
-
-
-def assume_divisible(frame: Frame, operation: ir.AssumeDivBy) -> None:
-    """What the compiler is told to believe of a value, checked."""
-    value = frame[operation.x]
-    wrong = value % operation.divisor != 0
-    if wrong.any():
-        text = (
-            f"the kernel says that {int(value[wrong][0])} is divisible by {operation.divisor}, and it is not"
-        )
-        block = int(frame.blocks[int(np.flatnonzero(wrong)[0])])
-        frame.run.report("assumption", operation.loc, text, block=block)
-    frame.set(operation.result_var, value, frame.origins(operation.x))
-
-
-def assume_bounded(frame: Frame, operation: ir.AssumeBounded) -> None:
-    """Bounds that the compiler is told to believe, checked."""
-    value = frame[operation.x]
-    low, high = operation.lower_bound, operation.upper_bound
-    wrong = np.zeros(value.shape, np.bool_) if low is None else value < low
-    wrong = wrong if high is None else wrong | (value > high)
-    if wrong.any():
-        text = f"an extent is {int(value[wrong][0])}, below zero" if high is None else "a bound does not hold"
-        block = int(frame.blocks[int(np.flatnonzero(wrong)[0])])
-        frame.run.report("assumption", operation.loc, text, block=block)
-    frame.set(operation.result_var, value, frame.origins(operation.x))
 
 
 def list_view(frame: Frame, operation: ir.MakeListView) -> None:
@@ -224,13 +197,14 @@ def list_item(frame: Frame, operation: ir.GetArrayListItem) -> None:
         lane = int(np.flatnonzero(outside)[0])
         text = f"item {int(index[lane])} is taken of a list of {int(table.shape[0].max())}"
         frame.run.report(
-            "out-of-bounds", operation.loc, text, block=int(frame.blocks[lane]), count=int(outside.sum())
-        )
+            "out-of-bounds", operation.loc, text, block=int(frame.blocks[lane]),
+            at=(frame.run.array_at(int(table.address[0]))[0], (int(index[lane]),)), count=int(outside.sum()),
+        )  # fmt: skip
     words = len(operation.result_vars)
     index = np.where(outside, 0, index)
     for number, result in enumerate(operation.result_vars):
         address = table.address + (index * words + number) * 8
-        raw, _ = pointers.load(frame, address, np.ones(1, np.bool_), 8, operation.loc)
+        raw, _ = pointers.load(Site(frame, operation.loc), address, np.ones(1, np.bool_), 8)
         value = raw.view(np.int64)
         frame.set(result, value if number == 0 else value.astype(numpy_dtype(result.get_type().dtype)))
 
@@ -254,8 +228,6 @@ HANDLERS = {
     AddrSpaceCast: same_pointer,
     ir.LoadPointer: load_pointer,
     ir.StorePointer: store_pointer,
-    ir.AssumeDivBy: assume_divisible,
-    ir.AssumeBounded: assume_bounded,
     ir.MakeListView: list_view,
     ir.GetArrayListItem: list_item,
     ir.MakeToken: no_memory,

@@ -86,12 +86,13 @@ class Reductions:
     def _through_body(
         self, frame: Frame, operation: Any, left: Sequence[Array], right: Sequence[Array]
     ) -> list[Array]:
-        """Run the body with one lane for each pair."""
+        """Run the body with one lane for each pair; its parameters are each operand's left and right in turn."""
         shape = left[0].shape
         lanes = shape[0]
         owner = np.arange(lanes) if lanes == frame.count else np.zeros(lanes, np.intp)
         pairs = frame.repeated(np.repeat(owner, int(np.prod(shape[1:]))))
-        for variable, value in zip(operation.body.params, (*left, *right), strict=True):
+        operands = [value for pair in zip(left, right, strict=True) for value in pair]
+        for variable, value in zip(operation.body.params, operands, strict=True):
             pairs.set(variable, value.reshape(-1))
         [out] = self._run(operation.body, pairs)
         count = pairs.count

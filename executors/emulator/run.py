@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kdiag.executors.emulator.faults import FaultLog, place
+from kdiag.executors.emulator.frame import entry
 from kdiag.executors.emulator.memory import ArrayInMemory, Memory
 from kdiag.executors.emulator.origins import MOST, Origin
 from kdiag.records import Fault, FaultKind
@@ -29,7 +30,9 @@ class Run:
     blocks: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     origins: list[Origin] = field(default_factory=list)
     gathers: Mapping[str, Any] = field(default_factory=dict)
+    slices: Mapping[str, Any] = field(default_factory=dict)
     index_arithmetic: frozenset[Any] = frozenset()
+    used: frozenset[str] = frozenset()
     arrays_by_base: Mapping[str, ArrayInMemory] = field(default_factory=dict)
     _released: set[int] = field(default_factory=set)
     _acquired: set[int] = field(default_factory=set)
@@ -47,20 +50,29 @@ class Run:
             self.origins.append(origin)
         return len(self.origins)
 
-    def use(self, origins: npt.NDArray[np.uint8] | None, location: Any, what: str, blocks: Any) -> None:
+    def use(
+        self,
+        origins: npt.NDArray[np.uint8] | None,
+        location: Any,
+        what: str,
+        blocks: Any,
+        addresses: npt.NDArray[Any] | None = None,
+    ) -> None:
         """Report undefined values where they decide something: an output, an address, a branch or a mask.
 
-        `origins` has a first axis over the lanes whose block numbers are `blocks`.
+        `origins` has a first axis over the lanes whose block numbers are `blocks`; `addresses`, if any, those of the
+        elements that the values are stored to.
         """
         if origins is None or not origins.any():
             return
         for number in np.unique(origins[origins > 0]).tolist():
             where = origins == number
-            lane = int(np.argwhere(where)[0][0])
-            block = int(blocks[lane if origins.shape[0] == blocks.size else 0])
+            first = tuple(int(part) for part in np.argwhere(where)[0])
+            block = int(blocks[first[0] if origins.shape[0] == blocks.size else 0])
+            at = None if addresses is None else int(entry(addresses, first))
             origin = self.origins[number - 1]
             text = f"{origin.text}, and reaches {what}"
-            self.report(origin.kind, location, text, block=block, count=int(where.sum()))
+            self.report(origin.kind, location, text, block=block, at=at, count=int(where.sum()))
 
     def report(
         self,
@@ -69,11 +81,16 @@ class Run:
         text: str,
         *,
         block: int | None = None,
-        at: int | str | None = None,
+        at: int | str | tuple[str | None, tuple[int, ...]] | None = None,
         count: int = 1,
     ) -> None:
-        """Keep a fault at a location of the kernel. `at` is the array's name, or the address of an element of it."""
-        array, element = self.array_at(at) if isinstance(at, int) else (at, None)
+        """Keep a fault at a location of the kernel.
+
+        `at` is the address of an element, or the array's name, or that and an index, which may be outside the array.
+        """
+        array, element = (
+            self.array_at(at) if isinstance(at, int) else at if isinstance(at, tuple) else (at, None)
+        )
         index = None if block is None else self.block_index(block)
         file, line, column = place(location)
         self.log.add(Fault(kind, self.kernel, file, line, column, text, index, array, element, count))

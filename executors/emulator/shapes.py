@@ -196,7 +196,7 @@ def insert(frame: Frame, operation: TileInsert) -> None:
 
 def pack(frame: Frame, operation: TilePack) -> None:
     """The bytes of a tile; 4-bit elements lie two in a byte, the first in its low half."""
-    stored = np.ascontiguousarray(frame[operation.x]).view(np.uint8)
+    stored: Array = np.ascontiguousarray(frame[operation.x]).view(np.uint8)
     origins = any_of(frame, (operation.x,))
     if operation.x.get_type().dtype.bitwidth == 4:
         stored = stored[:, ::2] & 0xF | stored[:, 1::2] << 4

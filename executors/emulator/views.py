@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from cuda.tile import MemoryOrder
 from cuda.tile._ir.type import GatherScatterViewTy, StridedViewTy
 
 from kdiag.executors.emulator import pointers
-from kdiag.executors.emulator.access import Access, Window
-from kdiag.executors.emulator.frame import ArrayView, Frame, Origins
+from kdiag.executors.emulator.access import Site, Window
+from kdiag.executors.emulator.frame import ArrayView, Frame, Origins, entry
 from kdiag.executors.emulator.memory import RAW_TYPES
 from kdiag.executors.emulator.origins import Origin
 
@@ -27,14 +28,18 @@ class Tiles:
     `axes[j]` is the array's axis that axis j of the tile runs along; `sparse` that axis j may jump.
     """
 
-    frame: Frame
+    site: Site
     view: ArrayView
     shape: tuple[int, ...]
     axes: tuple[int, ...]
     coordinates: tuple[Array, ...]
     size: int
     sparse: bool
-    location: Any
+
+    @property
+    def frame(self) -> Frame:
+        """The frame whose lanes access the tiles."""
+        return self.site.frame
 
     def inside(self, axis: int) -> Array:
         """Which coordinates along an axis of the tile are the array's: (lanes, extent)."""
@@ -83,13 +88,15 @@ class Tiles:
             yield lane, tuple(outer), tuple(inner)
 
 
-def tiles(frame: Frame, variable: Any, index: tuple[Any, ...], location: Any) -> Tiles:
-    """The tiles at the given indices of a view."""
-    kind = variable.get_type()
+def tiles(frame: Frame, operation: Any) -> Tiles:
+    """The tiles that an operation with a view and an index is about."""
+    for item in operation.index:
+        frame.run.use(frame.origins(item), operation.loc, "the index of a tile", frame.blocks)
+    kind = operation.view.get_type()
     shape, rank = tuple(kind.tile_shape), len(kind.tile_shape)
     axes = tuple(range(rank)) if isinstance(kind, GatherScatterViewTy) else tuple(kind.order)
     coordinates = []
-    for axis, item in enumerate(index):
+    for axis, item in enumerate(operation.index):
         value = frame[item].astype(np.int64)
         if isinstance(kind, GatherScatterViewTy):
             step = 1
@@ -100,7 +107,8 @@ def tiles(frame: Frame, variable: Any, index: tuple[Any, ...], location: Any) ->
         coordinates.append(value)
     sparse = isinstance(kind, GatherScatterViewTy)
     size = max(1, kind.array_ty.dtype.bitwidth // 8)
-    return Tiles(frame, frame[variable], shape, axes, tuple(coordinates), size, sparse, location)
+    site = Site(frame, operation.loc, operation.memory_order is not MemoryOrder.WEAK)
+    return Tiles(site, frame[operation.view], shape, axes, tuple(coordinates), size, sparse)
 
 
 def check(found: Tiles, unchecked: tuple[bool, ...]) -> None:
@@ -109,21 +117,33 @@ def check(found: Tiles, unchecked: tuple[bool, ...]) -> None:
     for axis in range(len(found.shape)):
         inside = found.inside(axis)
         trusted = bool(unchecked) and unchecked[axis]
-        bad = ~(inside.all(axis=1) if trusted else inside.any(axis=1))
+        extent = found.view.shape[found.axes[axis]]
+        # The first tile of an empty array holds padding alone; cuTile's own tests load it.
+        empty = (extent == 0) & (found.coordinates[axis][:, 0] == 0)
+        bad = ~(inside.all(axis=1) if trusted else inside.any(axis=1) | empty)
         if not bad.any():
             continue
         lane = int(np.flatnonzero(bad)[0])
         row = found.coordinates[axis][lane if found.coordinates[axis].shape[0] > 1 else 0]
-        extent = found.view.shape[found.axes[axis]]
         limit = int(extent[lane if extent.size > 1 else 0])
         reach = f"elements {int(row.min())} to {int(row.max())} of axis {found.axes[axis]}, which has {limit}"
         how = (
             "although its bounds are not checked" if trusted else "it lies wholly outside, which is undefined"
         )
         text = f"the tile reaches {reach}: {how}"
-        name = frame.run.array_at(int(found.view.address[0]))[0]
         block = int(frame.blocks[lane if inside.shape[0] > 1 else 0])
-        frame.run.report("out-of-bounds", found.location, text, block=block, at=name, count=int(bad.sum()))
+        at = _first_outside(found, axis, lane)
+        frame.run.report("out-of-bounds", found.site.location, text, block=block, at=at, count=int(bad.sum()))
+
+
+def _first_outside(found: Tiles, axis: int, lane: int) -> tuple[str | None, tuple[int, ...]]:
+    """The array's name, and the first element of a lane's tile that is outside along an axis."""
+    element = [0] * len(found.axes)
+    for along, coordinates in enumerate(found.coordinates):
+        inside = found.inside(along)
+        step = int(np.argmin(inside[lane if inside.shape[0] > 1 else 0])) if along == axis else 0
+        element[found.axes[along]] = int(entry(coordinates, (lane, step)))
+    return found.frame.run.array_at(int(entry(found.view.address, (lane,))))[0], tuple(element)
 
 
 def load(found: Tiles, padding: Any, padding_origin: bool) -> tuple[Array, Origins | None]:
@@ -134,27 +154,27 @@ def load(found: Tiles, padding: Any, padding_origin: bool) -> tuple[Array, Origi
     window, run = found.window(), found.frame.run
     if window is None:
         addresses, valid = found.addresses()
-        raw, origins = pointers.load(found.frame, addresses, valid, found.size, found.location)
+        raw, origins = pointers.load(found.site, addresses, valid, found.size)
         outside = ~valid
-        raw[outside] = padding
+        raw[np.broadcast_to(outside, raw.shape)] = padding
     else:
         raw = np.full((found.frame.count, *found.shape), padding, RAW_TYPES[found.size])
         outside = None
         origins = None
         for lane, outer, inner in found.slices():
-            access = Access(run, found.location, int(found.frame.blocks[lane]))
+            access = found.site.access(int(found.frame.blocks[lane]))
             values, undefined = access.read(window, outer)
             raw[lane][inner] = values
             if undefined is not None and undefined.any():
                 origins = np.zeros(raw.shape, np.uint8) if origins is None else origins
                 position = tuple(int(part) for part in np.argwhere(undefined)[0])
                 address = window.address_of(outer, position)
-                origin = run.origin(Origin.never_written(run, found.location, address))
+                origin = run.origin(Origin.never_written(run, found.site.location, address))
                 origins[lane][inner] = undefined * np.uint8(origin)
     if padding_origin:
         outside = ~found.addresses()[1] if outside is None and not _all_inside(found) else outside
         if outside is not None and outside.any():
-            code = run.origin(Origin.padding(found.location))
+            code = run.origin(Origin.padding(found.site.location))
             origins = np.zeros(raw.shape, np.uint8) if origins is None else origins
             origins[np.broadcast_to(outside, raw.shape)] = code
     return raw, origins
@@ -169,9 +189,9 @@ def store(found: Tiles, raw: Array) -> None:
     window = found.window()
     if window is None:
         addresses, valid = found.addresses()
-        pointers.store(found.frame, addresses, valid, raw, found.location)
+        pointers.store(found.site, addresses, valid, raw)
         return
     spread = found.frame.spread(raw)
     for lane, outer, inner in found.slices():
-        access = Access(found.frame.run, found.location, int(found.frame.blocks[lane]))
+        access = found.site.access(int(found.frame.blocks[lane]))
         access.write(window, outer, spread[lane][inner])

@@ -1,0 +1,164 @@
+"""Planted faults of gathers, scatters, slices, lists, raw memory and 32-bit indices."""
+
+import cuda.tile as ct
+import torch
+
+from emulator_planted_case import Planted, launched, ramp
+
+
+@ct.kernel
+def gather_shifted(x, out, shift):
+    at = ct.bid(0) * 16 + ct.arange(16, dtype=ct.int32)
+    value = ct.gather(x, at + shift, check_bounds=False)  # FAULT: out-of-bounds
+    ct.scatter(out, at, value)
+
+
+@ct.kernel
+def gather_row(x, out, first):
+    row, columns = ct.bid(0), first + ct.arange(8, dtype=ct.int32)
+    value = ct.gather(x, (row, columns), check_bounds=False)  # FAULT: out-of-bounds
+    ct.store(out, (row, 0), ct.reshape(value, (1, 8)))
+
+
+@ct.kernel
+def scatter_shifted(x, out, shift):
+    at = ct.arange(16, dtype=ct.int32)
+    ct.scatter(out, at + shift, ct.gather(x, at), check_bounds=False)  # FAULT: out-of-bounds
+
+
+@ct.kernel
+def histogram(keys, out):
+    key = ct.gather(keys, ct.bid(0) * 16 + ct.arange(16, dtype=ct.int32))
+    ct.atomic_add(out, key, 1, check_bounds=False)  # FAULT: out-of-bounds
+
+
+@ct.kernel
+def segment_sums(x, offsets, out, longest: ct.Constant[int]):
+    segment = ct.bid(0)
+    first, last = ct.gather(offsets, segment), ct.gather(offsets, segment + 1)
+    rows = x.slice(axis=0, start=first, stop=last)  # FAULT: out-of-bounds
+    tile = ct.load(rows, (0,), (longest,), padding_mode=ct.PaddingMode.ZERO)  # FAULT: out-of-bounds
+    total = ct.sum(tile)
+    ct.scatter(out, segment, total)
+
+
+@ct.kernel
+def gather_in_rows(x, first, last, out):
+    rows, at = x.slice(axis=0, start=first, stop=last), ct.arange(8, dtype=ct.int32)
+    value = ct.gather(rows, (ct.bid(0), at + ct.bid(0)), check_bounds=False)  # FAULT: out-of-bounds
+    ct.store(out, (ct.bid(0), 0), ct.reshape(value, (1, 8)))
+
+
+@ct.kernel
+def add_arrays(arrays, out, count):
+    total = ct.zeros((16,), ct.float32)
+    for i in range(count):
+        total += ct.load(arrays[i], (0,), (16,))  # FAULT: out-of-bounds
+    ct.store(out, (0,), total)
+
+
+@ct.kernel
+def gather_far(x, row, stride, out):
+    at = row * stride + ct.arange(16, dtype=ct.int32)  # FAULT: index-overflow
+    ct.scatter(out, ct.arange(16, dtype=ct.int32), ct.gather(x, at))
+
+
+@ct.kernel
+def gather_far_64(x, row: ct.ScalarInt64, stride, out):
+    at = row * stride + ct.arange(16, dtype=ct.int64)
+    ct.scatter(out, ct.arange(16, dtype=ct.int32), ct.gather(x, at))
+
+
+@ct.kernel
+def raw_row(x, row, stride, out):
+    raw, at = x.get_raw_memory(), ct.arange(16, dtype=ct.int32)
+    value = raw.load_offset(row * stride + at)  # FAULT: out-of-bounds
+    ct.scatter(out, at, value)
+
+
+@ct.kernel
+def part_of_tile(x, out, parts):
+    tile = ct.load(x, (0,), (16,))
+    for part in range(parts):
+        ct.store(out, (part,), ct.extract(tile, (part,), (4,)) * 2)  # FAULT: out-of-bounds
+
+
+def _segments(*offsets):
+    numbers = torch.tensor(offsets, dtype=torch.int32)
+    return lambda: launched(segment_sums, 3, ramp(30), numbers, torch.zeros(3), 16)
+
+
+def _rows(width):
+    return lambda: launched(gather_in_rows, 2, ramp(4, width), 1, 3, torch.zeros(2, 8))
+
+
+def _arrays(count):
+    return lambda: launched(add_arrays, 1, [ramp(16), ramp(16)], torch.empty(16), count)
+
+
+def _far(kernel, x, *numbers):
+    return lambda: launched(kernel, 1, x, *numbers, torch.zeros(16))
+
+
+PLANTED = (
+    Planted(
+        "gather past the end", (gather_shifted,),
+        lambda: launched(gather_shifted, 4, ramp(64), torch.zeros(64), 1),
+        lambda: launched(gather_shifted, 4, ramp(65), torch.zeros(64), 1),
+        ramp(65)[1:], block=(3, 0, 0), array="x", element=(64,),
+    ),
+    Planted(
+        "gather before the start", (gather_shifted,),
+        lambda: launched(gather_shifted, 4, ramp(64), torch.zeros(64), -1),
+        lambda: launched(gather_shifted, 4, ramp(64), torch.zeros(64), 0),
+        ramp(64), block=(0, 0, 0), array="x", element=(-1,),
+    ),
+    Planted(
+        "gather into the next row", (gather_row,),
+        lambda: launched(gather_row, 3, ramp(3, 12), torch.zeros(3, 8), 6),
+        lambda: launched(gather_row, 3, ramp(3, 12), torch.zeros(3, 8), 4),
+        ramp(3, 12)[:, 4:], block=(0, 0, 0), array="x", element=(0, 12),
+    ),
+    Planted(
+        "scatter past the end", (scatter_shifted,),
+        lambda: launched(scatter_shifted, 1, ramp(16), torch.zeros(24), 9),
+        lambda: launched(scatter_shifted, 1, ramp(16), torch.zeros(24), 8),
+        torch.cat([torch.zeros(8), ramp(16)]), block=(0, 0, 0), array="out", element=(24,),
+    ),
+    Planted(
+        "key beyond the histogram", (histogram,),
+        lambda: launched(histogram, 2, torch.arange(32, dtype=torch.int32), torch.zeros(31, dtype=torch.int32)),
+        lambda: launched(histogram, 2, torch.arange(32, dtype=torch.int32), torch.zeros(32, dtype=torch.int32)),
+        torch.ones(32, dtype=torch.int32), block=(1, 0, 0), array="out", element=(31,),
+    ),
+    Planted(
+        "slice past the end", (segment_sums,), _segments(0, 8, 20, 31), _segments(0, 8, 20, 30),
+        torch.tensor([36.0, 174.0, 255.0]), block=(2, 0, 0), array="x", element=(30,),
+    ),
+    Planted(
+        "slice that starts before the array", (segment_sums,), _segments(-2, 8, 20, 30),
+        _segments(0, 8, 20, 30), torch.tensor([36.0, 174.0, 255.0]), block=(0, 0, 0), array="x", element=(-2,),
+    ),
+    Planted(
+        "gather beyond the rows of a slice", (gather_in_rows,), _rows(8), _rows(9),
+        torch.stack([ramp(4, 9)[1, :8], ramp(4, 9)[2, 1:]]), block=(1, 0, 0), array="x", element=(2, 8),
+    ),
+    Planted(
+        "item beyond a list", (add_arrays,), _arrays(3), _arrays(2), ramp(16) * 2, block=(0, 0, 0), array="arrays",
+        element=(2,),
+    ),
+    Planted(
+        "row * stride in 32 bits", (gather_far,), _far(gather_far, ramp(16), 70000, 65536), _far(gather_far, ramp(16), 0, 65536),
+        ramp(16), block=(0, 0, 0), says="4587520000",
+    ),
+    Planted(
+        "raw memory past the end", (raw_row,), _far(raw_row, ramp(4, 16), 4, 16), _far(raw_row, ramp(4, 16), 3, 16),
+        ramp(4, 16)[3], block=(0, 0, 0), says="64 elements after the start of x",
+    ),
+    Planted(
+        "part beyond a tile", (part_of_tile,),
+        lambda: launched(part_of_tile, 1, ramp(16), torch.zeros(20), 5),
+        lambda: launched(part_of_tile, 1, ramp(16), torch.zeros(16), 4),
+        ramp(16) * 2, block=(0, 0, 0), says="part 4 of axis 0",
+    ),
+)  # fmt: skip
