@@ -36,6 +36,18 @@ def overlapping(x, out, step: ct.Constant[int]):
 
 
 @ct.kernel
+def bucketed(x, out):
+    at = ct.arange(16, dtype=ct.int32) % 4
+    ct.scatter(out, at, ct.load(x, (0,), (16,)))  # FAULT: race
+
+
+@ct.kernel
+def bucket_sums(x, out):
+    at = ct.arange(16, dtype=ct.int32) % 4
+    ct.atomic_add(out, at, ct.load(x, (0,), (16,)))
+
+
+@ct.kernel
 def running_sum(x, out):
     i = ct.bid(0)
     tile = ct.cumsum(ct.load(x, (i,), (16,)))
@@ -169,6 +181,12 @@ PLANTED = (
         ramp(3, 32).sum(1), array="out",
     ),
     Planted("flag that every block sets", (mark_done,), _marked(False), _marked(True), ramp(64) * 2, array="done", element=(0,)),
+    Planted(
+        "two elements of a tile in one place", (bucketed,),
+        lambda: launched(bucketed, 1, ramp(16), torch.zeros(4)),
+        lambda: launched(bucket_sums, 1, ramp(16), torch.zeros(4)),
+        ramp(4, 4).sum(0), (0, 0, 0), "out", (0,), "two elements of one tile",
+    ),
     Planted(
         "tiles that overlap", (overlapping,),
         lambda: launched(overlapping, 3, torch.zeros(48), torch.zeros(48), 12),

@@ -19,7 +19,7 @@ POWI = ulps(
     16, "repeated multiplication, in an order no document gives: an exponent below 9 takes up to 8 roundings"
 )
 DIVIDE = {
-    Mode.APPROX: ulps(3, "PTX div.approx.f32: 2 ulp for |divisor| in 2**-126 to 2**126"),
+    Mode.APPROX: ulps(3, "PTX div.approx.f32: 2 ulp for divisors of 2**-126 to 2**126 in size"),
     Mode.FULL: ulps(3, "PTX div.full.f32: 2 ulp over the full range"),
 }
 REMAINDER = unspecified(

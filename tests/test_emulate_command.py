@@ -1,0 +1,140 @@
+"""`kdiag emulate`: what it prints, its JSON and its exit codes, on bundled and on broken workloads."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("cuda.tile")
+pytest.importorskip("torch")
+pytestmark = pytest.mark.compiler
+
+from kdiag.cli import run  # noqa: E402 - after the skips
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+KERNEL = """
+import cuda.tile as ct
+import torch
+
+@ct.kernel
+def scale_kernel(x, y, TILE: ct.Constant[int]):
+    i = ct.bid(0)
+    ct.store(y, (i,), ct.load(x, (i,), (TILE,)) * 2)
+
+def scale(x):
+    y = torch.empty_like(x)
+    ct.launch(torch.cuda.current_stream(), (BLOCKS,), scale_kernel, (x, y, 32))
+    return y
+"""
+WORKLOAD = """
+import torch
+KERNEL_FILE = "scale.py"
+
+def configs():
+    return [{"n": 64}, {"n": 100}]
+
+def make_inputs(config, device, seed):
+    return {"x": torch.arange(1.0, config["n"] + 1, device=device)}
+
+def run(module, inputs):
+    return module.scale(inputs["x"])
+
+def reference(inputs):
+    return inputs["x"].double() * 2
+
+def bytes_moved(config):
+    return 8 * config["n"]
+
+def flops(config):
+    return config["n"]
+"""
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Path:
+    (tmp_path / "scale.py").write_text(KERNEL.replace("BLOCKS", "-(-x.numel() // 32)"))
+    (tmp_path / "workload.py").write_text(WORKLOAD)
+    return tmp_path
+
+
+def broken(workload: Path, old: str, new: str) -> Path:
+    source = workload / "scale.py"
+    text = source.read_text()
+    assert old in text
+    source.write_text(text.replace(old, new))
+    return workload
+
+
+def test_an_example_is_right(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["emulate", str(EXAMPLES / "softmax"), "--shuffle", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == "kdiag.emulate/1"
+    assert found["passed"]
+    assert [row["launches"] for row in found["configurations"]] == [1, 1, 1]
+    assert all(row["correct"] and row["error"] <= row["tolerance"] for row in found["configurations"])
+
+
+def test_a_tail_that_no_block_writes(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["emulate", str(broken(workload, "-(-x.numel() // 32)", "x.numel() // 32"))]) == 1
+    out = capsys.readouterr().out
+    assert "fault: unwritten: 4 of 100 elements are never written" in out
+    assert f"{workload / 'scale.py'}:8:5" in out.replace("\n", "")
+    assert out.count("right") == 1
+    assert out.count("wrong") == 1
+
+
+def test_faults_as_json(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        run(["emulate", str(broken(workload, "(y, (i,)", "(y, (0,)")), "--json", "--configuration", "0"]) == 1
+    )
+    (row,) = json.loads(capsys.readouterr().out)["configurations"]
+    assert not row["correct"]
+    assert {fault["kind"]: fault["warning"] for fault in row["faults"]} == {"race": False, "unwritten": False}
+    race = next(fault for fault in row["faults"] if fault["kind"] == "race")
+    assert (race["line"], race["array"], race["element"]) == (8, "y", [0])
+
+
+def test_a_rule_of_cutile(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["emulate", str(broken(workload, "(x, y, 32)", "(x, y, 24)"))]) == 1
+    assert "type-rule" in capsys.readouterr().out
+
+
+def test_one_after_the_other_and_all(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["emulate", str(workload), "--one-by-one", "--all", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["configurations"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "sentence"),
+    [
+        (["--configuration", "2"], 1, "configurations 0 to 1"),
+        (["--configuration", "0", "--all"], 2, "exclude each other"),
+        (["--target", "sm_1"], 2, "no target 'sm_1'"),
+    ],
+)
+def test_options_that_cannot_be(
+    workload: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int, sentence: str
+) -> None:
+    assert run(["emulate", str(workload), *options]) == code
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("def scale(x):", "def scale(x:", "SyntaxError"),
+        ("    ct.launch(", "    (lambda *_: None)(", "launches no cuTile kernel"),
+        ("    return y", "    return 3", "must return a tensor"),
+        ("    return y", "    raise ValueError('no luck')", "ValueError: no luck"),
+        ("(BLOCKS,)".replace("BLOCKS", "-(-x.numel() // 32)"), "(0,)", "on the grid (0,)"),
+    ],
+)
+def test_a_workload_that_cannot_be_emulated(
+    workload: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, sentence: str
+) -> None:
+    assert run(["emulate", str(broken(workload, old, new))]) == 1
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert len(error.strip().splitlines()) == 1
