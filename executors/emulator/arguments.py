@@ -24,9 +24,8 @@ class Bound:
 
     values: list[Array] = field(default_factory=list)
     arrays: list[ArrayInMemory] = field(default_factory=list)
-    bases: dict[int, ArrayInMemory] = field(
-        default_factory=dict
-    )  # by the position of the base pointer in `values`
+    # By the position of the base pointer in `values`.
+    bases: dict[int, ArrayInMemory] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
     owners: list[Any] = field(default_factory=list)  # what must live as long as the launch
 

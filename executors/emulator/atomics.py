@@ -41,7 +41,7 @@ def _changed(mode: Mode, before: Array, operand: Array, dtype: Any) -> Array:
 
 def _synchronize(frame: Frame, operation: Any) -> None:
     """Release and acquire. A block that does not look at what it found cannot know whether it came after another."""
-    order, looks = operation.memory_order, operation.result_vars[0].name in frame.run.used
+    order, looks = operation.memory_order, operation.result_vars[0].name in frame.run.code.used
     if order in (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL):
         frame.run.release(frame.blocks)
     if looks and order in (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL):

@@ -47,7 +47,7 @@ def binary(frame: Frame, operation: ir.RawBinaryArithmeticOperation) -> None:
     if datatype.is_integral(dtype):
         if operation.fn in ("floordiv", "cdiv", "c_mod"):
             origins = _division_by_zero(frame, operation, y, value, origins)
-        elif operation.fn in ("add", "sub", "mul") and operation in frame.run.index_arithmetic:
+        elif operation.fn in ("add", "sub", "mul") and operation in frame.run.code.index_arithmetic:
             _check_overflow(frame, operation, x, y)
     frame.set(operation.result_var, value, origins)
 

@@ -13,11 +13,14 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from cuda.tile._exception import TileError
 
 from kdiag.cutile.hooks import launching_through
+from kdiag.cutile.signature import kernel_name
 from kdiag.cutile.tuning import FirstConfiguration
 from kdiag.executors.emulator.access import Window
 from kdiag.executors.emulator.faults import EmulationError, FaultLog, place
+from kdiag.executors.emulator.front_end import rule_broken
 from kdiag.executors.emulator.launch import Order, launch
 from kdiag.executors.emulator.never_written import NeverWritten, Tracked
 from kdiag.records import Fault
@@ -49,9 +52,8 @@ class Emulation(FirstConfiguration):
         self.launches += 1
         try:
             found = launch(grid, kernel, tuple(arguments), self.target, self._order, self._never)
-        except Exception as error:
-            if (fault := getattr(error, "fault", None)) is not None:
-                self._log.add(fault)
+        except TileError as error:
+            self._log.add(rule_broken(kernel_name(kernel), error))
             raise
         self._log.extend(found)
         self._raise(found)

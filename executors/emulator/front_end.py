@@ -26,6 +26,7 @@ from kdiag.executors.emulator.gathers import Gather, find_gathers, index_arithme
 from kdiag.executors.emulator.interpreter import CONTROL_FLOW, HANDLERS
 from kdiag.executors.emulator.parts import Part, find_slices
 from kdiag.executors.emulator.rules import check_rules
+from kdiag.records import Fault
 
 BYTECODE = BytecodeVersion.V_13_4  # of the tile compiler that kdiag pins
 
@@ -127,8 +128,7 @@ def _orders_blocks(operation: Any, used: frozenset[str]) -> bool:
     return False
 
 
-def rule_broken(error: TileError) -> tuple[str, tuple[str, int, int]]:
+def rule_broken(kernel: str, error: TileError) -> Fault:
     """What cuTile says of a kernel that breaks its rules, and where."""
-    return str(error.message).splitlines()[0] if getattr(error, "message", "") else str(error), place(
-        error.loc
-    )
+    text = (getattr(error, "message", "") or str(error)).splitlines()[0]
+    return Fault("type-rule", kernel, *place(error.loc), text)

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from cuda.tile._exception import TileError
 
 from kdiag.cutile.grid import grid_of
 from kdiag.cutile.signature import kernel_function, kernel_name, signature
 from kdiag.executors.emulator.arguments import Bound, bind
 from kdiag.executors.emulator.faults import FaultLog
 from kdiag.executors.emulator.frame import Frame
-from kdiag.executors.emulator.front_end import Code, front_end, rule_broken
+from kdiag.executors.emulator.front_end import Code, front_end
 from kdiag.executors.emulator.interpreter import INTERPRETER
 from kdiag.executors.emulator.never_written import NeverWritten
 from kdiag.executors.emulator.run import Run
@@ -40,7 +39,8 @@ class Order:
         if self.shuffle is not None:
             np.random.default_rng(self.shuffle).shuffle(numbers)
         together = max(1, STEP_BYTES // (8 * code.largest_tile)) if self.in_step and code.in_step else 1
-        yield from np.split(numbers, range(together, blocks, together))
+        for first in range(0, blocks, together):
+            yield numbers[first : first + together]
 
 
 def launch(
@@ -48,27 +48,15 @@ def launch(
 ) -> tuple[Fault, ...]:
     """Run a kernel on its grid; the arrays among the arguments are written. Gives what it did wrong.
 
-    Raises WorkloadError for what would not launch, NotEmulated, and cuTile's own error for a kernel that breaks its
-    rules, with the fault as the attribute `fault`.
+    Raises WorkloadError for what would not launch, NotEmulated, and cuTile's TileError for a kernel that breaks its rules.
     """
     name = kernel_name(kernel)
-    sizes = grid_of(name, grid)
-    shape = (*sizes, 1, 1)[:3]
-    described = signature(kernel, arguments)
-    function = kernel_function(kernel)
-    log = FaultLog()
-    try:
-        code = front_end(function, described, target)
-    except TileError as error:
-        text, (file, line, column) = rule_broken(error)
-        error.fault = Fault("type-rule", name, file, line, column, text)
-        raise
+    width, height, depth = (*grid_of(name, grid), 1, 1)[:3]
+    described, function, log = signature(kernel, arguments), kernel_function(kernel), FaultLog()
+    code = front_end(function, described, target)
     bound = bind(function, described.parameters, arguments, never)
-    run = Run(name, (shape[0], shape[1], shape[2]), bound.memory, bound.arrays, log)
-    run.gathers, run.slices, run.index_arithmetic = code.gathers, code.slices, code.index_arithmetic
-    run.used = code.used
-    run.arrays_by_base = {code.body.params[at].name: array for at, array in bound.bases.items()}
-    _watch(code, run, bound)
+    run = Run(name, (width, height, depth), code, bound.memory, bound.arrays, log)
+    _watch(code, bound)
     for blocks in order.groups(run.block_count, code):
         run.blocks = blocks
         frame = Frame(run, np.arange(blocks.size))
@@ -79,14 +67,15 @@ def launch(
     return log.all()
 
 
-def _watch(code: Code, run: Run, bound: Bound) -> None:
+def _watch(code: Code, bound: Bound) -> None:
     """Follow the blocks' accesses to memory that the kernel may write."""
+    written = [
+        array.address
+        for position, array in bound.bases.items()
+        if code.stored is not None and code.body.params[position].name in code.stored
+    ]
     for allocation in bound.memory.allocations:
-        written = code.stored is None or any(
-            base in code.stored and allocation.start <= array.address < allocation.start + allocation.size
-            for base, array in run.arrays_by_base.items()
-        )
-        if written:
+        if code.stored is None or any(map(allocation.holds, written)):
             allocation.watch()
 
 
@@ -99,5 +88,5 @@ def _finish(run: Run, never: NeverWritten) -> None:
             continue
         for location in allocation.written_at:
             for array in run.arrays:
-                if allocation.start <= array.address < allocation.start + allocation.size:
+                if allocation.holds(array.address):
                     tracked.stores.setdefault((run.kernel, location), array)

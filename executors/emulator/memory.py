@@ -46,6 +46,10 @@ class Allocation:
         """How many cells the shadow has."""
         return -(-self.size // self.cell)
 
+    def holds(self, address: int) -> bool:
+        """Whether an address is in it."""
+        return self.start <= address < self.start + self.size
+
     def raw(self, size: int) -> Array:
         """The elements of `size` bytes, as unsigned integers of that size."""
         return self.bytes[: self.size // size * size].view(RAW_TYPES[size])

@@ -41,7 +41,7 @@ def tensor_view(frame: Frame, operation: ir.MakeTensorView) -> None:
         tuple(frame[part].astype(np.int64) for part in operation.shape),
         tuple(frame[part].astype(np.int64) for part in operation.strides),
     )
-    if (part := frame.run.slices.get(operation.result_var.name)) is not None:
+    if (part := frame.run.code.slices.get(operation.result_var.name)) is not None:
         part.check(frame, view, operation.loc)
     frame.set(operation.result_var, view)
 
@@ -145,7 +145,7 @@ def active_elements(frame: Frame, operation: Any) -> Array:
     origins = frame.origins(operation.pointer)
     if origins is not None:
         frame.run.use(np.where(mask, origins, np.uint8(0)), operation.loc, "an address", frame.blocks)
-    gather = frame.run.gathers.get(operation.pointer.name)
+    gather = frame.run.code.gathers.get(operation.pointer.name)
     return mask if gather is None else gather.check(frame, mask, operation.loc)
 
 

@@ -95,8 +95,12 @@ class NeverWritten:
     def at(self, start: int) -> Tracked | None:
         """What is followed at an address, brought up to date."""
         found = self._tracked.get(start)
-        if found is not None:
-            found.refresh()
+        if found is None:
+            return None
+        if not found.alive():  # other memory may lie there by now
+            del self._tracked[start]
+            return None
+        found.refresh()
         return found
 
     def all(self) -> list[Tracked]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from kdiag.executors.emulator.memory import ArrayInMemory, Memory
 from kdiag.executors.emulator.origins import MOST, Origin
 from kdiag.records import Fault, FaultKind
 
+if TYPE_CHECKING:
+    from kdiag.executors.emulator.front_end import Code
+
 Grid = tuple[int, int, int]
 
 
@@ -24,16 +27,12 @@ class Run:
 
     kernel: str
     grid: Grid
+    code: Code
     memory: Memory
     arrays: Sequence[ArrayInMemory]
     log: FaultLog
     blocks: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     origins: list[Origin] = field(default_factory=list)
-    gathers: Mapping[str, Any] = field(default_factory=dict)
-    slices: Mapping[str, Any] = field(default_factory=dict)
-    index_arithmetic: frozenset[Any] = frozenset()
-    used: frozenset[str] = frozenset()
-    arrays_by_base: Mapping[str, ArrayInMemory] = field(default_factory=dict)
     _released: set[int] = field(default_factory=set)
     _acquired: set[int] = field(default_factory=set)
 
