@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
@@ -214,8 +215,10 @@ def test_what_other_code_writes_is_written() -> None:
 
 def test_waiting_for_ever_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control_flow, "MOST_ITERATIONS", 100)
+    running = threading.active_count()
     with pytest.raises(NotEmulated, match="has not ended after 100 iterations"), emulate():
         ct.launch(None, (2,), endless, (torch.zeros(2),))
+    assert threading.active_count() == running
 
 
 def test_a_rule_of_cutile_is_told_with_its_line() -> None:

@@ -20,9 +20,8 @@ from kdiag.executors.emulator.frame import Frame, take
 Array = npt.NDArray[Any]
 Handler = Callable[[Frame, Any], None]
 
-MOST_ITERATIONS = (
-    2_000_000  # of a loop without a range; a kernel that waits for another block would wait for ever
-)
+MOST_ITERATIONS = 300_000  # of a loop without a range
+PATIENCE = 64  # iterations of such a loop after which a block lets others run, in case it waits for one
 
 
 @dataclass(frozen=True)
@@ -94,8 +93,9 @@ class Interpreter:
                 exits += done
                 if state is None:
                     break
-            elif (turns := turns + 1) > MOST_ITERATIONS:
-                raise NotEmulated(_endless(operation))
+            else:
+                turns += 1
+                _look_up(frame, operation, turns)
             inner = frame.narrowed(state.lanes)
             _define(inner, operation.body_vars, state)
             if counter is not None:
@@ -207,9 +207,13 @@ def _joined_origins(
     return _joined([none if part is None else part for part in shadow], counts, order)
 
 
-def _endless(operation: Any) -> str:
-    file, line, _ = place(operation.loc)
-    return (
-        f"{file}:{line}: the loop has not ended after {MOST_ITERATIONS} iterations; a block that waits for a later block "
-        "cannot be emulated, since blocks run one after the other."
-    )
+def _look_up(frame: Frame, operation: Any, turns: int) -> None:
+    """From time to time, let other blocks run; give up on a loop that does not end."""
+    if turns > MOST_ITERATIONS:
+        file, line, _ = place(operation.loc)
+        raise NotEmulated(
+            f"{file}:{line}: the loop has not ended after {MOST_ITERATIONS} iterations; if it waits for another block, "
+            "none ever does what it waits for."
+        )
+    if turns % PATIENCE == 0:
+        frame.run.give_way()

@@ -17,6 +17,7 @@ from cuda.tile._bytecode.version import BytecodeVersion
 from cuda.tile._compile import compile_tile
 from cuda.tile._exception import TileError
 from cuda.tile._ir import ops as ir
+from cuda.tile._ir.control_flow_ops import Loop
 from cuda.tile._ir.core_ops import TilePrintf
 from cuda.tile.compilation import KernelSignature
 
@@ -37,7 +38,8 @@ class Code:
 
     `stored` are the parameters whose memory it may write, by the name of their base pointer; None if that is not known.
     `gathers` by the name of the pointer, `slices` by that of the array; `index_arithmetic` holds the integer operations
-    that indices come from; `used` are the names of the variables that some operation uses; `in_step` says whether blocks may run in step: none waits for another or uses what another's atomics left.
+    that indices come from; `used` are the names of the variables that some operation uses; `in_step` says whether blocks may run in step: none waits for another or uses what another's
+    atomics left; `may_wait`, that one may wait for another in a loop.
     """
 
     body: Any
@@ -46,6 +48,7 @@ class Code:
     index_arithmetic: frozenset[Any]
     used: frozenset[str]
     in_step: bool
+    may_wait: bool
     largest_tile: int
     stored: frozenset[str] | None
 
@@ -89,7 +92,8 @@ def _compiled(function: FunctionType, signature: KernelSignature, target: str) -
         find_slices(body, signature.parameters),
         index_arithmetic(body),
         used,
-        _in_step(body, used),
+        in_step := _in_step(body, used),
+        not in_step and any(isinstance(one, Loop) and not one.is_for_loop for one in body.traverse()),
         max(map(_elements, body.traverse()), default=1),
         stored_bases(body),
     )

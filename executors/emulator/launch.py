@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from kdiag.executors.emulator.front_end import Code, front_end
 from kdiag.executors.emulator.interpreter import INTERPRETER
 from kdiag.executors.emulator.never_written import NeverWritten
 from kdiag.executors.emulator.run import Run
+from kdiag.executors.emulator.turns import GiveWay, in_turns
 from kdiag.records import Fault
 
 STEP_BYTES = 2**23  # of the largest tile of all blocks that run in step, at 8 bytes an element
@@ -57,14 +58,22 @@ def launch(
     bound = bind(function, described.parameters, arguments, never)
     run = Run(name, (width, height, depth), code, bound.memory, bound.arrays, log)
     _watch(code, bound)
-    for blocks in order.groups(run.block_count, code):
-        run.blocks = blocks
-        frame = Frame(run, np.arange(blocks.size))
-        for parameter, value in zip(code.body.params, bound.values, strict=True):
-            frame.set(parameter, value)
-        INTERPRETER.run(code.body, frame)
+    groups = order.groups(run.block_count, code)
+    if code.may_wait:
+        in_turns(groups, lambda blocks, give_way: _run(run, bound, blocks, give_way))
+    else:
+        for blocks in groups:
+            _run(run, bound, blocks, run.give_way)
     _finish(run, never)
     return log.all()
+
+
+def _run(run: Run, bound: Bound, blocks: npt.NDArray[np.int32], give_way: GiveWay) -> None:
+    """Run some blocks in step, from the first line to the last."""
+    frame = Frame(replace(run, blocks=blocks, give_way=give_way), np.arange(blocks.size))
+    for parameter, value in zip(run.code.body.params, bound.values, strict=True):
+        frame.set(parameter, value)
+    INTERPRETER.run(run.code.body, frame)
 
 
 def _watch(code: Code, bound: Bound) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ class Run:
     memory: Memory
     arrays: Sequence[ArrayInMemory]
     log: FaultLog
+    give_way: Callable[[], None] = lambda: None  # called by a block that may be waiting for another
     blocks: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     origins: list[Origin] = field(default_factory=list)
     _released: set[int] = field(default_factory=set)
