@@ -12,7 +12,7 @@ from kdiag import workload as workloads  # noqa: E402 - after the skip
 from kdiag.diagnose.classify import classify  # noqa: E402
 from kdiag.diagnose.report.read import read_launches  # noqa: E402
 from kdiag.executors.bench import Baseline, Counters, Trial  # noqa: E402
-from kdiag.executors.decide import CandidateOutcome, decide  # noqa: E402
+from kdiag.executors.decide import CandidateOutcome, decide, needs_confirmation  # noqa: E402
 from kdiag.executors.device_bench import DeviceBench, probe_gpu  # noqa: E402
 from kdiag.rules.load_metric_sets import counters, parse_capability  # noqa: E402
 from kdiag.rules.load_policies import load  # noqa: E402
@@ -37,11 +37,17 @@ def test_a_kernel_is_never_faster_than_itself(bench: DeviceBench, tmp_path: Path
     source = bench.workload.kernel_file
     twin = tmp_path / source.name
     twin.write_text(source.read_text() + "\n# the same kernel\n")
+    policy = load("adaptive")
     for _ in range(5):
-        answer = bench.trial(source, twin)
-        assert isinstance(answer, Trial)
-        verdict = decide(CandidateOutcome(checks=answer.checks, timings=answer.timings), load("adaptive"))
-        assert verdict.name in ("inconclusive", "revert"), answer.timings
+        verdicts = []
+        for _ in range(2):  # a small gain is measured again before it is kept, as the loop does
+            answer = bench.trial(source, twin)
+            assert isinstance(answer, Trial)
+            verdicts.append(decide(CandidateOutcome(checks=answer.checks, timings=answer.timings), policy))
+            if verdicts[-1].name != "keep":
+                break
+            assert needs_confirmation(answer.timings, policy), answer.timings
+        assert verdicts[-1].name in ("inconclusive", "revert"), verdicts
 
 
 def test_no_kernel_beats_the_limit_that_was_measured_beside_it(bench: DeviceBench) -> None:
