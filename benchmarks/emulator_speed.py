@@ -1,6 +1,6 @@
 """How long emulated launches take on one core: python benchmarks/emulator_speed.py
 
-Each launch is made once to compile, then REPEATS times; in step and one block after the other take turns.
+Each launch is made once to compile, then REPEATS times; in lockstep and one block after the other take turns.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def launches() -> dict[str, Callable[[], None]]:
     }
 
 
-def seconds(launch: Callable[[], None], in_step: bool) -> float:
+def seconds(launch: Callable[[], None], lockstep: bool) -> float:
     """Wall time of one launch, without entering and leaving the emulation."""
-    with emulate(in_step=in_step):
+    with emulate(lockstep=lockstep):
         began = time.perf_counter()
         launch()
         return time.perf_counter() - began
@@ -72,7 +72,7 @@ def main() -> None:
     torch.set_num_threads(1)
     cpu = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line)
     print(f"{cpu.partition(': ')[2]}, Python {platform.python_version()}, one core")
-    print("| launch | in step, s (least to most) | one block after the other, s |")
+    print("| launch | in lockstep, s (least to most) | one block after the other, s |")
     print("|---|---|---|")
     for name, launch in launches().items():
         seconds(launch, True)

@@ -7,6 +7,7 @@ tolerance of 1e-2 would allow. Child processes only: torch is imported.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -37,23 +38,42 @@ def scaled_error(output: torch.Tensor, reference: torch.Tensor) -> float:
     Equal infinities and NaN in the same place count as equal. A different shape, or complex beside real, is infinite;
     integers and booleans must be equal.
     """
+    errors = _errors(output, reference)
+    return float(errors.max()) if isinstance(errors, torch.Tensor) and errors.numel() else float(errors)
+
+
+def _errors(output: torch.Tensor, reference: torch.Tensor) -> torch.Tensor | float:
+    """The scaled error of each element; infinite as a whole where the two cannot be compared."""
     if output.shape != reference.shape or output.is_complex() != reference.is_complex():
         return float("inf")
     if output.numel() == 0:
         return 0.0
     if not reference.is_floating_point() and not reference.is_complex():
-        return 0.0 if torch.equal(output, reference.to(output.dtype)) else float("inf")
+        different = output != reference.to(output.dtype)
+        return torch.where(different, torch.inf, 0.0)
     high = torch.complex128 if reference.is_complex() else torch.float64
     expected, actual = reference.to(high), output.to(high)
     finite = torch.isfinite(expected)
     agree = torch.where(torch.isnan(expected), torch.isnan(actual), actual == expected)
-    if not bool((finite | agree).all()) or not bool((torch.isfinite(actual) | ~finite).all()):
-        return float("inf")
+    wrong = ~(finite | agree) | (~torch.isfinite(actual) & finite)
     expected = torch.where(finite, expected, torch.zeros_like(expected))
-    difference = (torch.where(finite, actual, expected) - expected).abs()
+    difference = (torch.where(finite & ~wrong, actual, expected) - expected).abs()
     size = expected.abs()
     relative = torch.where(difference > 0, difference / (size + _scale(size)), torch.zeros_like(difference))
-    return float(relative.max())
+    return torch.where(wrong, torch.inf, relative)
+
+
+def worst_element(output: torch.Tensor, reference: torch.Tensor, tolerance: float) -> str:
+    """Where an output is most wrong, what it is there and should be, and how many elements are over the tolerance."""
+    if output.shape != reference.shape:
+        return f"its shape is {tuple(output.shape)} where {tuple(reference.shape)} is expected"
+    errors = _errors(output, reference)
+    if not isinstance(errors, torch.Tensor):
+        return "it is complex where the reference is real, or the other way round"
+    at = tuple(int(part) for part in torch.unravel_index(errors.argmax(), errors.shape))
+    count = int((errors > tolerance).sum())
+    got, expected = output[at].item(), reference[at].item()
+    return f"worst at {list(at)}: {got:g} where {expected:g} is expected; {count} of {errors.numel()} elements are wrong"
 
 
 def _scale(size: torch.Tensor) -> torch.Tensor:
@@ -95,12 +115,15 @@ def judge(
         reason = f"run() gives {len(outputs)} tensors, reference() {len(references)}"
         return ConfigurationCheck(name, False, None, declared, reason)
     judged = [
-        (scaled_error(output, reference), tolerance_for(declared, output))
+        (scaled_error(output, reference), tolerance_for(declared, output), output, reference)
         for output, reference in zip(outputs, references, strict=True)
     ]
-    error, tolerance = max(judged, key=lambda pair: pair[0] / pair[1] if pair[1] else pair[0])
-    reason = "" if error <= tolerance else f"error {error:.3g} is over the tolerance {tolerance:.3g}"
-    return ConfigurationCheck(name, error <= tolerance, error, tolerance, reason)
+    error, tolerance, output, reference = max(judged, key=lambda one: one[0] / one[1] if one[1] else one[0])
+    if error <= tolerance:
+        return ConfigurationCheck(name, True, error, tolerance)
+    worst = worst_element(output, reference, tolerance)
+    over = "" if math.isinf(error) else f"error {error:.3g} is over the tolerance {tolerance:.3g}; "
+    return ConfigurationCheck(name, False, error, tolerance, over + worst)
 
 
 def require_controls_to_fail(reference: torch.Tensor, tolerance: float, label: str) -> None:

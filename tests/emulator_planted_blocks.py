@@ -52,8 +52,8 @@ def running_sum(x, out):
     i = ct.bid(0)
     tile = ct.cumsum(ct.load(x, (i,), (16,)))
     if i > 0:
-        tile += ct.load(out, (i * 16 - 1,), (1,))  # MAYBE FAULT: block-dependency
-    ct.store(out, (i,), tile)  # MAYBE FAULT: block-dependency
+        tile += ct.load(out, (i * 16 - 1,), (1,))  # MAYBE FAULT: read-write-race
+    ct.store(out, (i,), tile)  # MAYBE FAULT: read-write-race
 
 
 @ct.kernel
@@ -69,8 +69,8 @@ def running_sum_by_one(x, out, tiles):
 def shift_in_place(out, size: ct.Constant[int]):
     i = ct.bid(0)
     at = i * size + ct.arange(size, dtype=ct.int32)
-    value = ct.gather(out, at + 1)  # MAYBE FAULT: block-dependency
-    ct.scatter(out, at, value)  # MAYBE FAULT: block-dependency
+    value = ct.gather(out, at + 1)  # MAYBE FAULT: read-write-race
+    ct.scatter(out, at, value)  # MAYBE FAULT: read-write-race
 
 
 @ct.kernel
@@ -83,8 +83,8 @@ def shift(x, out, size: ct.Constant[int]):
 def two_phases(x, sums, out, tiles: ct.Constant[int]):
     i = ct.bid(0)
     tile = ct.load(x, (i,), (16,))
-    ct.store(sums, (i,), ct.sum(tile))  # MAYBE FAULT: block-dependency
-    total = ct.sum(ct.load(sums, (0,), (tiles,)))  # MAYBE FAULT: block-dependency
+    ct.store(sums, (i,), ct.sum(tile))  # MAYBE FAULT: read-write-race
+    total = ct.sum(ct.load(sums, (0,), (tiles,)))  # MAYBE FAULT: read-write-race
     ct.store(out, (i,), tile / total)
 
 
@@ -92,9 +92,9 @@ def two_phases(x, sums, out, tiles: ct.Constant[int]):
 def counted_phases(x, sums, counter, out, tiles: ct.Constant[int]):
     i = ct.bid(0)
     tile = ct.load(x, (i,), (16,))
-    ct.store(sums, (i,), ct.sum(tile))  # MAYBE FAULT: block-dependency
+    ct.store(sums, (i,), ct.sum(tile))  # MAYBE FAULT: read-write-race
     ct.atomic_add(counter, 0, 1)
-    total = ct.sum(ct.load(sums, (0,), (tiles,)))  # MAYBE FAULT: block-dependency
+    total = ct.sum(ct.load(sums, (0,), (tiles,)))  # MAYBE FAULT: read-write-race
     ct.store(out, (i,), tile / total)
 
 
@@ -111,8 +111,8 @@ def divide_by_sum(x, sums, out, tiles: ct.Constant[int]):
 
 @ct.kernel
 def tickets_read_back(x, counter, out):
-    ct.atomic_add(counter, 0, 1)  # MAYBE FAULT: block-dependency
-    place = ct.load(counter, (0,), ()) - 1  # MAYBE FAULT: block-dependency
+    ct.atomic_add(counter, 0, 1)  # MAYBE FAULT: read-write-race
+    place = ct.load(counter, (0,), ()) - 1  # MAYBE FAULT: read-write-race
     ct.scatter(out, place, ct.sum(ct.load(x, (ct.bid(0),), (16,))))  # MAYBE FAULT: race
 
 
@@ -129,7 +129,7 @@ def last_block_sums(mode):
         ct.store(partial, (i,), ct.sum(ct.load(x, (i,), (16,))))
         before = ct.atomic_add(counter, 0, 1, memory_order=mode)
         if before == ct.num_blocks(0) - 1:
-            total = ct.sum(ct.load(partial, (0,), (4,)))  # FAULT: block-dependency
+            total = ct.sum(ct.load(partial, (0,), (4,)))  # FAULT: read-write-race
             ct.store(out, (0,), total)
 
     return last_block_sums_kernel
@@ -140,7 +140,7 @@ def locked_add(x, lock, out, released: ct.Constant[bool]):
     tile = ct.load(x, (ct.bid(0),), (16,))
     while ct.atomic_cas(lock, 0, 0, 1, memory_order=ct.MemoryOrder.ACQUIRE) == 1:
         pass
-    ct.store(out, (0,), ct.load(out, (0,), (16,)) + tile)  # FAULT: block-dependency, race
+    ct.store(out, (0,), ct.load(out, (0,), (16,)) + tile)  # FAULT: read-write-race, race
     if released:
         ct.atomic_xchg(lock, 0, 0, memory_order=ct.MemoryOrder.RELEASE)
     else:
@@ -185,7 +185,7 @@ PLANTED = (
         "two elements of a tile in one place", (bucketed,),
         lambda: launched(bucketed, 1, ramp(16), torch.zeros(4)),
         lambda: launched(bucket_sums, 1, ramp(16), torch.zeros(4)),
-        ramp(4, 4).sum(0), (0, 0, 0), "out", (0,), "two elements of one tile",
+        ramp(4, 4).sum(0), (0, 0, 0), "out", (0,), "several times, with different values",
     ),
     Planted(
         "tiles that overlap", (overlapping,),

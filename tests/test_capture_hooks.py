@@ -149,6 +149,23 @@ def test_hints_by_target(module: ModuleType) -> None:
     assert hints_of(kernel, "sm_90") == {"occupancy": 4, "opt_level": 2}
 
 
+def test_attributes_and_lists_that_hold_it(module: ModuleType) -> None:
+    class Runner:
+        launch = ct.launch
+
+        def __init__(self) -> None:
+            self.go = ct.launch
+
+    runner, listed, recorder = Runner(), [ct.launch], Recorder("sm_90")
+    original = ct.launch
+    for _ in range(3):
+        with launching_through(recorder):
+            for launch in (Runner.launch, runner.launch, runner.go, listed[0]):
+                launch(None, (1,), module.copy, (array(64), array(64), 64))
+        assert Runner.launch is runner.go is listed[0] is original
+    assert len(recorder.launches) == 12
+
+
 def test_a_wrapper_around_launch_leads_to_the_stand_in(
     module: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

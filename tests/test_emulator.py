@@ -1,5 +1,6 @@
 """What `emulate` promises as a whole: results, order, replaced functions, errors and speed."""
 
+import pickle
 import subprocess
 import sys
 import threading
@@ -17,43 +18,22 @@ pytestmark = pytest.mark.compiler
 
 import cuda.tile as ct  # noqa: E402 - after the skips
 
-from kdiag.errors import WorkloadError  # noqa: E402
-from kdiag.executors.emulator import EmulationError, NotEmulated, control_flow, emulate  # noqa: E402
-
-
-@ct.kernel
-def softmax(x, y, tile: ct.Constant[int]):
-    row = ct.load(x, (ct.bid(0), 0), (1, tile), padding_mode=ct.PaddingMode.NEG_INF)
-    powers = ct.exp(row - ct.max(row, axis=1, keepdims=True))
-    ct.store(y, (ct.bid(0), 0), powers / ct.sum(powers, axis=1, keepdims=True))
-
-
-@ct.kernel
-def product(a, b, c, rows: ct.Constant[int], columns: ct.Constant[int], depth: ct.Constant[int]):
-    total = ct.zeros((rows, columns), ct.float32)
-    for k in range(ct.num_tiles(a, 1, (rows, depth))):
-        left = ct.load(a, (ct.bid(0), k), (rows, depth), padding_mode=ct.PaddingMode.ZERO)
-        right = ct.load(b, (k, ct.bid(1)), (depth, columns), padding_mode=ct.PaddingMode.ZERO)
-        total = ct.mma(left, right, total)
-    ct.store(c, (ct.bid(0), ct.bid(1)), ct.astype(total, c.dtype))
-
-
-@ct.kernel
-def wandering(y, stop, limit):
-    total = 0
-    for i in range(ct.bid(0), stop, ct.num_blocks(0)):
-        if i % 5 == 3:
-            continue
-        if total > limit:
-            break
-        j = 0
-        while j < i:
-            j += 2
-            if j == 6:
-                total += 1
-                continue
-            total += j
-    ct.scatter(y, ct.bid(0), total)
+from emulator_kernels import (  # noqa: E402
+    advancing,
+    capped_sums,
+    doubled,
+    endless,
+    halves,
+    lopsided,
+    moved_by_cutile,
+    product,
+    shared_product,
+    softmax,
+    stepping,
+    wandering,
+)
+from kdiag.errors import UsageError, WorkloadError  # noqa: E402
+from kdiag.executors.emulator import EmulationError, Fault, NotEmulated, control_flow, emulate  # noqa: E402
 
 
 def wandered(block: int, blocks: int, stop: int, limit: int) -> int:
@@ -73,24 +53,8 @@ def wandered(block: int, blocks: int, stop: int, limit: int) -> int:
     return total
 
 
-@ct.kernel
-def doubled(x, y, tile: ct.Constant[int]):
-    ct.store(y, (ct.bid(0),), ct.load(x, (ct.bid(0),), (tile,)) * 2)
-
-
-@ct.kernel
-def endless(y):
-    while ct.atomic_add(y, 0, 0.0) == 0:  # a load alone would be dropped with its loop
-        pass
-
-
-@ct.kernel
-def lopsided(x, y):
-    ct.store(y, (0,), ct.load(x, (0,), (3,)))
-
-
 @pytest.mark.parametrize(
-    "options", [{}, {"in_step": False}, {"shuffle": 1}, {"shuffle": 2, "in_step": False}]
+    "options", [{}, {"lockstep": False}, {"shuffle": 1}, {"shuffle": 2, "lockstep": False}]
 )
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_a_softmax_with_a_ragged_row(dtype: str, options: dict[str, Any]) -> None:
@@ -107,8 +71,8 @@ def test_a_softmax_with_a_ragged_row(dtype: str, options: dict[str, Any]) -> Non
 def test_a_product_of_matrices_that_are_no_multiple_of_the_tile(m: int, n: int, k: int) -> None:
     a, b = (torch.randn(*shape, generator=torch.Generator().manual_seed(3)) for shape in ((m, k), (k, n)))
     results = []
-    for in_step in (True, False):
-        with emulate(in_step=in_step):
+    for lockstep in (True, False):
+        with emulate(lockstep=lockstep):
             c = torch.empty(m, n)
             ct.launch(None, (-(-m // 32), -(-n // 32)), product, (a, b, c, 32, 32, 32))
         results.append(c)
@@ -197,9 +161,21 @@ def three_blocks_of_four(kept: torch.Tensor) -> None:
         ct.launch(None, (3,), doubled, (torch.arange(100.0), kept, 32))
 
 
-def test_a_workspace_that_is_gone_need_not_be_written() -> None:
+def test_a_workspace_that_is_gone_need_not_be_filled_but_a_result_must() -> None:
+    x, y = torch.arange(100.0), torch.zeros(100)
+
+    def through_a_workspace() -> None:
+        workspace = torch.empty(1000)
+        ct.launch(None, (4,), doubled, (x, workspace[:100], 32))
+        ct.launch(None, (4,), doubled, (workspace[:100], y, 32))
+
     with emulate():
-        ct.launch(None, (3,), doubled, (torch.arange(100.0), torch.empty(100), 32))
+        through_a_workspace()
+    with emulate(on_fault="record") as emulation:
+        ct.launch(None, (3,), doubled, (x, torch.empty(100), 32))
+        ct.launch(None, (3,), doubled, (x.numpy(), emulation.empty(100), 32))
+    (fault,) = emulation.faults
+    assert (fault.kind, fault.element, fault.count) == ("unwritten", (96,), 8)
 
 
 def test_what_other_code_writes_is_written() -> None:
@@ -240,6 +216,80 @@ def test_a_rule_of_cutile_is_told_with_its_line() -> None:
 def test_what_cannot_be_launched(grid: tuple[int], arguments: tuple[Any, ...], sentence: str) -> None:
     with pytest.raises(WorkloadError, match=sentence), emulate():
         ct.launch(None, grid, doubled, arguments)
+
+
+@pytest.mark.parametrize("lockstep", [True, False])
+def test_what_differs_from_block_to_block_among_what_does_not(lockstep: bool) -> None:
+    with emulate(lockstep=lockstep) as emulation:
+        sums = emulation.empty(4)
+        ct.launch(None, (4,), capped_sums, (np.float32([1, 2, 3, 99]), np.ones(16, np.float32), sums))
+        a, c = np.eye(8, dtype=np.float32), emulation.empty((32, 8))
+        ct.launch(None, (4,), shared_product, (a, a, c))
+    assert sums.tolist() == [1, 2, 3, 16]
+    assert (c == np.repeat(np.arange(4), 8)[:, None] + np.tile(a, (4, 1))).all()
+
+
+@pytest.mark.parametrize("step", [0, -1])
+def test_a_step_that_leads_nowhere(step: int) -> None:
+    with emulate(on_fault="record") as emulation:
+        ct.launch(None, (1,), stepping, (np.zeros(1, np.int32), step))
+    (fault,) = emulation.faults
+    assert (fault.kind, fault.line) == ("assumption", stepping._pyfunc.__code__.co_firstlineno + 3)
+
+
+def test_code_that_the_front_end_spoils_is_refused() -> None:
+    with pytest.raises(NotEmulated, match="a fault of its front end"), emulate():
+        ct.launch(None, (1,), moved_by_cutile, (np.zeros(4, np.float32),))
+
+
+def test_an_index_that_a_loop_carries_beyond_32_bits() -> None:
+    with emulate(on_fault="record") as emulation:
+        ct.launch(None, (1,), advancing, (np.zeros(8, np.float32), np.zeros(1, np.float32), 2**30))
+    assert [fault.kind for fault in emulation.faults] == ["index-overflow"]
+
+
+def test_one_thread_at_a_time_and_faults_that_travel() -> None:
+    found: list[Exception] = []
+
+    def elsewhere() -> None:
+        try:
+            with emulate():
+                pass
+        except UsageError as error:
+            found.append(error)
+
+    with emulate():
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert "one thread at a time" in str(found[0])
+    with pytest.raises(UsageError, match="on_fault"), emulate(on_fault="ignore"):
+        pass
+    error = EmulationError((Fault("race", "k", "f.py", 1, 1, "text"),))
+    assert pickle.loads(pickle.dumps(error)).faults == error.faults
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        torch.arange(64.0).reshape(64, 1),  # both strides are 1
+        torch.arange(256.0)[::4].numpy(),  # NumPy does not own its memory
+        np.lib.stride_tricks.as_strided(np.arange(65, dtype=np.float32), (64,), (4,)),
+    ],
+    ids=["column", "torch's memory", "as_strided"],
+)
+def test_arrays_that_lie_in_odd_ways(x: Any) -> None:
+    with emulate() as emulation:
+        y = emulation.empty(tuple(x.shape))
+        ct.launch(None, (2,), halves if len(x.shape) > 1 else doubled, (x, y, 32))
+    assert np.array_equal(y, np.asarray(x) * 2)
+
+
+def test_a_read_only_output_is_refused() -> None:
+    y = np.zeros(64, np.float32)
+    y.flags.writeable = False
+    with pytest.raises(WorkloadError, match="y, which is a read-only array"), emulate():
+        ct.launch(None, (2,), doubled, (np.zeros(64, np.float32), y, 32))
 
 
 def test_a_large_softmax_and_a_product_are_quick() -> None:

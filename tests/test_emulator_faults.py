@@ -15,9 +15,9 @@ from kdiag.executors.emulator import emulate  # noqa: E402
 
 ORDERS = (
     {},
-    {"in_step": False},
+    {"lockstep": False},
     {"shuffle": 1},
-    {"shuffle": 2, "in_step": False},
+    {"shuffle": 2, "lockstep": False},
 )
 NAMES = [planted.name for planted in PLANTED]
 

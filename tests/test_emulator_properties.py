@@ -15,7 +15,7 @@ from hypothesis import strategies as st  # noqa: E402
 from kdiag.executors.emulator.emulation import Emulation  # noqa: E402
 from kdiag.executors.emulator.launch import Order  # noqa: E402
 
-ORDERS = (Order(), Order(in_step=False), Order(shuffle=1), Order(shuffle=2, in_step=False))
+ORDERS = (Order(), Order(lockstep=False), Order(shuffle=1), Order(shuffle=2, lockstep=False))
 DTYPES = ("float16", "float32", "float64", "int32", "int64", "uint8")
 SIZES = st.sampled_from((1, 2, 8, 16, 64))
 EXTENTS = st.integers(1, 90)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,17 +64,11 @@ def launches_of_call(request: CallRequest, *, timeout_s: float) -> tuple[Launch,
     """
     answer = isolate.run(_launches, request, timeout_s=timeout_s)
     if isinstance(answer, Died):
-        reason = answer.message.removesuffix(": ").rstrip(".") + _raised_at(answer.output)
+        reason = answer.message.removesuffix(": ").rstrip(".") + answer.raised_at
         raise WorkloadError(
             f"The launches of {request.function} cannot be captured for {request.target}: {reason}."
         )
     return answer
-
-
-def _raised_at(output: str) -> str:
-    """The last place that a traceback in the child's output names."""
-    places = re.findall(r'^  File "([^"]+)", line (\d+)', output, re.MULTILINE)
-    return f" ({Path(places[-1][0]).name}:{places[-1][1]})" if places else ""
 
 
 def _launches(request: CallRequest) -> tuple[Launch, ...]:

@@ -56,7 +56,8 @@ def _bind_one(
     bound: Bound, pieces: list[tuple[int, int, int, Any]], kind: Any, name: str, value: Any
 ) -> None:
     if isinstance(kind, ScalarConstraint):
-        bound.values.append(np.array([value]).astype(numpy_dtype(kind.dtype)))
+        with np.errstate(over="ignore"):  # a float that float32 cannot hold becomes infinite, as on a GPU
+            bound.values.append(np.array([value]).astype(numpy_dtype(kind.dtype)))
     elif isinstance(kind, ArrayConstraint):
         placed = _place(bound, pieces, name, value)
         bound.bases[len(bound.values)] = placed
@@ -78,15 +79,16 @@ def _bind_one(
 
 def _place(bound: Bound, pieces: list[tuple[int, int, int, Any]], name: str, array: Any) -> ArrayInMemory:
     if isinstance(array, np.ndarray):
-        root = _root(array)
-        start, end = root.ctypes.data, root.ctypes.data + root.nbytes
+        start, end = np.lib.array_utils.byte_bounds(_root(array))
         address, size = array.ctypes.data, array.itemsize
         strides = tuple(stride // size for stride in array.strides)
     else:
         storage = array.untyped_storage()
         start, end = storage.data_ptr(), storage.data_ptr() + storage.nbytes()
         address, size, strides = array.data_ptr(), array.element_size(), tuple(array.stride())
-    placed = ArrayInMemory(name, address, tuple(map(int, array.shape)), tuple(map(int, strides)), size)
+    shape, strides = tuple(map(int, array.shape)), tuple(map(int, strides))
+    writable = not isinstance(array, np.ndarray) or bool(array.flags.writeable)
+    placed = ArrayInMemory(name, address, shape, strides, size, writable)
     bound.arrays.append(placed)
     if end > start:
         pieces.append((start, end, size, array))
@@ -94,11 +96,11 @@ def _place(bound: Bound, pieces: list[tuple[int, int, int, Any]], name: str, arr
 
 
 def _root(array: Array) -> Array:
-    """The array that owns the memory; the array itself if its owner is no contiguous array."""
+    """The array that owns the memory, as far as NumPy knows it."""
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base
-    return root if root.flags.forc else array
+    return root
 
 
 def _merged(pieces: Sequence[tuple[int, int, int, Any]]) -> dict[int, tuple[int, int, Any]]:
@@ -121,7 +123,7 @@ def _allocation(start: int, size: int, cell: int, owner: Any, never: NeverWritte
         return allocation_at(start, size, cell, owner)
     undefined = tracked.with_cells_of(cell)
     allocation = tracked.allocation
-    allocation.owner, allocation.written_at = owner, {}
+    allocation.owner, allocation.written_at, allocation.read = owner, {}, False
     if not undefined.any():
         return allocation_at(start, size, cell, owner)
     return allocation

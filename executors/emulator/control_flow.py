@@ -1,6 +1,6 @@
 """Runs the blocks of code of a kernel's IR: branches, loops and the ways out of them.
 
-The lanes of a frame go through code in step. Where a branch divides them, each side runs in a frame of its own; every
+The lanes of a frame go through code in lockstep. Where a branch divides them, each side runs in a frame of its own; every
 way out of a piece of code (the end of a branch, continue, break, return) is an `Exit` of the lanes that took it.
 """
 
@@ -119,6 +119,12 @@ class _Range:
             frame[part] for part in (operation.start, operation.stop, operation.step)
         )
         self._lanes = frame.lanes
+        standing = self._step < 1
+        if standing.any():
+            lane = int(np.flatnonzero(standing)[0])
+            text = f"the step of the loop is {int(self._step[lane])}; it must be positive, and no iteration is run"
+            frame.run.report("assumption", operation.loc, text, block=int(frame.blocks[lane]))
+            self._stop = np.where(standing, self._value, self._stop)
 
     def split(self, state: Exit) -> tuple[list[Exit], Exit | None]:
         """Which lanes are through, and which go on."""

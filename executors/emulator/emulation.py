@@ -7,6 +7,7 @@ that launch wrappers need no change.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Literal
@@ -18,11 +19,12 @@ from cuda.tile._exception import TileError
 from kdiag.cutile.hooks import launching_through
 from kdiag.cutile.signature import kernel_name
 from kdiag.cutile.tuning import FirstConfiguration
-from kdiag.executors.emulator.access import Window
+from kdiag.errors import UsageError
 from kdiag.executors.emulator.faults import EmulationError, FaultLog, place
 from kdiag.executors.emulator.front_end import rule_broken
 from kdiag.executors.emulator.launch import Order, launch
 from kdiag.executors.emulator.never_written import NeverWritten, Tracked
+from kdiag.executors.emulator.window import Window
 from kdiag.records import Fault
 
 
@@ -35,7 +37,8 @@ class Emulation(FirstConfiguration):
         self._order = order
         self._raises = on_fault == "raise"
         self._log = FaultLog()
-        self._never = NeverWritten()
+        self._never = NeverWritten(self._forgotten)
+        self._late: list[Fault] = []  # of memory that was let go before the end
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -71,9 +74,14 @@ class Emulation(FirstConfiguration):
 
     def check_written(self) -> None:
         """Report what launches should have written and did not; done at the end of the emulation."""
-        found = [fault for one in self._never.all() for fault in _unwritten(one)]
+        found = [*(fault for one in self._never.all() for fault in _unwritten(one)), *self._late]
+        self._late = []
         self._log.extend(found)
         self._raise(tuple(found))
+
+    def _forgotten(self, tracked: Tracked) -> None:
+        if not tracked.read:
+            self._late += _unwritten(tracked)
 
     def _raise(self, found: tuple[Fault, ...]) -> None:
         if self._raises and any(not fault.warning for fault in found):
@@ -81,8 +89,11 @@ class Emulation(FirstConfiguration):
 
 
 def _unwritten(tracked: Tracked) -> Iterator[Fault]:
-    """The elements of an array that a kernel stored to and that still are undefined, at its first store."""
-    for (kernel, location), array in tracked.stores.items():
+    """The elements of each array that a kernel stored to and that still are undefined, at its first store."""
+    told = set()
+    for (kernel, location, name), array in tracked.stores.items():
+        if name in told:
+            continue
         window = Window(tracked.allocation, array.address, array.shape, array.strides, array.size)
         missing = np.logical_or.reduce(window.undefined)
         if missing.any():
@@ -90,8 +101,26 @@ def _unwritten(tracked: Tracked) -> Iterator[Fault]:
             file, line, column = place(location)
             text = f"{int(missing.sum())} of {missing.size} elements are never written"
             count = int(missing.sum())
-            yield Fault("unwritten", kernel, file, line, column, text, None, array.name, element, count)
-            return
+            told.add(name)
+            yield Fault("unwritten", kernel, file, line, column, text, None, name, element, count)
+
+
+_threads: list[int] = []  # of the emulations that are active, the outermost first
+
+
+@contextmanager
+def _only_thread() -> Iterator[None]:
+    """Replacing functions and answering for torch concerns the whole process, so it can serve one thread at a time."""
+    own = threading.get_ident()
+    if any(thread != own for thread in _threads):
+        raise UsageError(
+            "Another thread is emulating; emulate() in one thread at a time, or in several processes."
+        )
+    _threads.append(own)
+    try:
+        yield
+    finally:
+        _threads.remove(own)
 
 
 @contextmanager
@@ -99,20 +128,23 @@ def emulate(
     target: str = "sm_90",
     *,
     shuffle: int | None = None,
-    in_step: bool = True,
+    lockstep: bool = True,
     on_fault: Literal["raise", "record"] = "raise",
 ) -> Iterator[Emulation]:
     """Run every launch of a cuTile kernel on the CPU, as a card of `target` would.
 
     `shuffle`, a seed, runs the blocks of each launch in a random order; otherwise x runs fastest, then y, then z.
-    `in_step=False` runs one block after the other instead of many in step: slower, with the same result.
+    `lockstep=False` runs one block after the other instead of many in lockstep: slower, with the same result.
     At a fault the launch ends and EmulationError is raised; with `on_fault="record"` faults are only kept.
 
     Where torch has been imported, "cuda" stands for the CPU meanwhile, and `torch.empty` and its kin give memory whose
     use before it is written is a fault.
     """
-    emulation = Emulation(target, Order(shuffle, in_step), on_fault)
+    if on_fault not in ("raise", "record"):
+        raise UsageError(f"on_fault is {on_fault!r}; it must be 'raise' or 'record'.")
+    emulation = Emulation(target, Order(shuffle, lockstep), on_fault)
     with ExitStack() as stack:
+        stack.enter_context(_only_thread())
         if sys.modules.get("torch") is not None:
             from kdiag.cutile.gpu_stand_in import CudaOn, gpu_stand_in
             from kdiag.executors.emulator.torch_memory import EmptyIsUndefined

@@ -18,9 +18,12 @@ class EmulationError(KdiagError):
     def __init__(self, faults: tuple[Fault, ...]) -> None:
         self.faults = faults
         serious = [fault for fault in faults if not fault.warning]
-        shown = "\n".join(map(str, serious[:FAULTS_SHOWN]))
+        shown = "\n".join(f"{fault}\n    {fault.advice}" for fault in serious[:FAULTS_SHOWN])
         rest = f"\n... and {len(serious) - FAULTS_SHOWN} more places" if len(serious) > FAULTS_SHOWN else ""
         super().__init__(shown + rest)
+
+    def __reduce__(self) -> tuple[type[EmulationError], tuple[tuple[Fault, ...]]]:
+        return type(self), (self.faults,)
 
 
 class NotEmulated(KdiagError):

@@ -1,4 +1,4 @@
-"""The values of a kernel's variables for a set of blocks that run in step.
+"""The values of a kernel's variables for a set of blocks that run in lockstep.
 
 A value is an array whose first axis is the lane: one entry for each block that runs, or a single entry where all have
 the same. The axes after it are the tile's. Where blocks take different ways, a narrower frame holds those of one way.

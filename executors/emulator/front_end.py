@@ -6,11 +6,11 @@ emulated is what would be compiled. The IR is cuda-tile 1.7's; it has no public 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from importlib.metadata import version
 from types import FunctionType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from cuda.tile import MemoryOrder
 from cuda.tile._bytecode.version import BytecodeVersion
@@ -38,7 +38,7 @@ class Code:
 
     `stored` are the parameters whose memory it may write, by the name of their base pointer; None if that is not known.
     `gathers` by the name of the pointer, `slices` by that of the array; `index_arithmetic` holds the integer operations
-    that indices come from; `used` are the names of the variables that some operation uses; `in_step` says whether blocks may run in step: none waits for another or uses what another's
+    that indices come from; `used` are the names of the variables that some operation uses; `lockstep` says whether blocks may run in lockstep: none waits for another or uses what another's
     atomics left; `may_wait`, that one may wait for another in a loop.
     """
 
@@ -47,13 +47,14 @@ class Code:
     slices: dict[str, Part]
     index_arithmetic: frozenset[Any]
     used: frozenset[str]
-    in_step: bool
+    lockstep: bool
     may_wait: bool
     largest_tile: int
     stored: frozenset[str] | None
 
 
-_KNOWN: WeakKeyDictionary[FunctionType, dict[tuple[str, str], Code]] = WeakKeyDictionary()
+_KNOWN: OrderedDict[tuple[FunctionType, str, str], Code] = OrderedDict()
+MOST_KNOWN = 256  # the IR of a kernel holds its function, so what is kept must be bounded
 
 
 def front_end(function: FunctionType, signature: KernelSignature, target: str) -> Code:
@@ -61,11 +62,12 @@ def front_end(function: FunctionType, signature: KernelSignature, target: str) -
 
     Raises cuTile's own error for a kernel that breaks its rules, NotEmulated for what the emulator does not know.
     """
-    known = _KNOWN.setdefault(function, {})
-    key = (str(signature.symbol), target)  # the symbol spells the whole signature
-    if key not in known:
-        known[key] = _compiled(function, signature, target)
-    return known[key]
+    key = (function, str(signature.symbol), target)  # the symbol spells the whole signature
+    if key not in _KNOWN:
+        _KNOWN[key] = _compiled(function, signature, target)
+        if len(_KNOWN) > MOST_KNOWN:
+            _KNOWN.popitem(last=False)
+    return _KNOWN[key]
 
 
 def _compiled(function: FunctionType, signature: KernelSignature, target: str) -> Code:
@@ -85,6 +87,7 @@ def _compiled(function: FunctionType, signature: KernelSignature, target: str) -
     body = result.final_ir[0]
     check_rules(body)
     _refuse_unknown(body)
+    _refuse_misplaced(body, {parameter.name for parameter in body.params})
     used = frozenset(variable.name for operation in body.traverse() for variable in operation.all_inputs())
     return Code(
         body,
@@ -92,8 +95,8 @@ def _compiled(function: FunctionType, signature: KernelSignature, target: str) -
         find_slices(body, signature.parameters),
         index_arithmetic(body),
         used,
-        in_step := _in_step(body, used),
-        not in_step and any(isinstance(one, Loop) and not one.is_for_loop for one in body.traverse()),
+        lockstep := _in_lockstep(body, used),
+        not lockstep and any(isinstance(one, Loop) and not one.is_for_loop for one in body.traverse()),
         max(map(_elements, body.traverse()), default=1),
         stored_bases(body),
     )
@@ -104,6 +107,25 @@ def _refuse_unknown(body: Any) -> None:
         if type(operation) not in HANDLERS and type(operation) not in CONTROL_FLOW:
             file, line, _ = place(operation.loc)
             raise NotEmulated(f"{file}:{line}: the operation {operation.op} is not emulated.")
+
+
+def _refuse_misplaced(block: Any, known: set[str]) -> None:
+    """Raise NotEmulated for an operation that stands before what it uses.
+
+    The front end of 1.7 moves a loop out of another although its bounds are made there.
+    """
+    known = set(known)
+    for operation in block:
+        for variable in operation.all_inputs():
+            if variable.name not in known:
+                file, line, _ = place(operation.loc)
+                raise NotEmulated(
+                    f"{file}:{line}: cuda-tile {version('cuda-tile')} moved the {operation.op} of this line in front of "
+                    "what it uses, which is a fault of its front end; write it so that its operands change in its loop."
+                )
+        for inner in operation.nested_blocks:
+            _refuse_misplaced(inner, known | {variable.name for variable in inner.params})
+        known |= {variable.name for variable in operation.result_vars}
 
 
 def _elements(operation: Any) -> int:
@@ -118,7 +140,20 @@ def _elements(operation: Any) -> int:
     return most
 
 
-def _in_step(body: Any, used: frozenset[str]) -> bool:
+def _in_lockstep(body: Any, used: frozenset[str]) -> bool:
+    """No block waits for another or uses what another's atomics left, and each updates memory atomically once at most.
+
+    Sums of floats, and unlike updates of one place, depend on the order of the updates.
+    """
+    updates = [one for one in body.traverse() if isinstance(one, ir.TileAtomicRMW | ir.TileAtomicRedView)]
+    repeated = any(
+        isinstance(one, ir.TileAtomicRMW | ir.TileAtomicRedView)
+        for loop in body.traverse()
+        if isinstance(loop, Loop)
+        for one in loop.body.traverse()
+    )
+    if len(updates) > 1 or repeated:
+        return False
     return not any(_orders_blocks(operation, used) for operation in body.traverse())
 
 

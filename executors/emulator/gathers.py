@@ -17,8 +17,9 @@ from cuda.tile._ir.arithmetic_ops import (
     RawBinaryArithmeticOperation,
     RawBinaryBitwiseOperation,
     RawComparisonOperation,
+    RawWhereOperation,
 )
-from cuda.tile._ir.control_flow_ops import Loop
+from cuda.tile._ir.control_flow_ops import Break, Continue, EndBranch, IfElse, Loop
 from cuda.tile._ir.ir import MemoryEffect
 
 from kdiag.executors.emulator.frame import Frame, along_lanes, entry
@@ -60,7 +61,7 @@ class Gather:
                 lane = first[0] if outside.shape[0] == frame.count else 0
                 element = tuple(int(entry(one, first)) for one in indices)
                 name, limit = self.part.name(frame, lane), int(entry(extent, first))
-                text = f"the index {element[axis]} leaves axis {axis} of {name}, which has {limit}; bounds are not checked"
+                text = f"the index {element[axis]} leaves axis {axis} of {name}, which is of size {limit}; bounds are not checked"
                 frame.run.report(
                     "out-of-bounds", location, text, block=int(frame.blocks[lane]), at=(name, element),
                     count=int(outside.sum()),
@@ -145,8 +146,13 @@ def index_arithmetic(body: Any) -> frozenset[Any]:
         operation = made.get(variable.name)
         if isinstance(operation, PASSES_ON):
             pending.append(operation.x)
-        elif isinstance(operation, RawBinaryArithmeticOperation):
-            pending += [operation.lhs, operation.rhs]
+        elif isinstance(operation, RawWhereOperation):
+            pending += [operation.x, operation.y]
+        elif isinstance(operation, RawBinaryArithmeticOperation) and operation.fn in ("add", "sub", "mul"):
+            pending += [
+                operation.lhs,
+                operation.rhs,
+            ]  # not through a remainder: hashes wrap around on purpose
             if str(operation.result_var.get_type().dtype) == "int32":
                 found.append(operation)
     return frozenset(found)
@@ -159,15 +165,36 @@ def _indices_of(operation: Any) -> tuple[Any, ...]:
 
 
 def _carried(body: Any) -> dict[str, tuple[Any, ...]]:
-    """What a loop's counter and carried variables are first set to."""
+    """What a loop's counter and carried variables, and the results of loops and branches, may be set to."""
     found: dict[str, tuple[Any, ...]] = {}
     for operation in body.traverse():
         if isinstance(operation, Loop):
-            for variable, first in zip(operation.body_vars, operation.initial_values, strict=True):
-                found[variable.name] = (first,)
+            inner = list(_leaving(operation.body))
+            turns = [operation.initial_values, *(one.values for one in inner if isinstance(one, Continue))]
+            ends = [*turns, *(one.values for one in inner if isinstance(one, Break))]
+            found |= _by_position(operation.body_vars, turns) | _by_position(operation.result_vars, ends)
             if operation.is_for_loop:
                 found[operation.induction_var.name] = (operation.start, operation.stop)
+        elif isinstance(operation, IfElse):
+            branches = [
+                one for block in operation.nested_blocks for one in block if isinstance(one, EndBranch)
+            ]
+            found |= _by_position(operation.result_vars, [one.outputs for one in branches])
     return found
+
+
+def _leaving(block: Any) -> Iterable[Any]:
+    """The ways out of a loop's body: in it, and in the branches in it, but not in the loops in it."""
+    for operation in block:
+        if isinstance(operation, Break | Continue):
+            yield operation
+        elif isinstance(operation, IfElse):
+            for branch in operation.nested_blocks:
+                yield from _leaving(branch)
+
+
+def _by_position(variables: Sequence[Any], rows: Sequence[Sequence[Any]]) -> dict[str, tuple[Any, ...]]:
+    return {variable.name: tuple(row[at] for row in rows) for at, variable in enumerate(variables)}
 
 
 def stored_bases(body: Any) -> frozenset[str] | None:

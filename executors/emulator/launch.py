@@ -1,4 +1,4 @@
-"""One emulated launch: its blocks in order, several in step where none depends on another."""
+"""One emulated launch: its blocks in order, several in lockstep where none depends on another."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from kdiag.cutile.grid import grid_of
 from kdiag.cutile.signature import kernel_function, kernel_name, signature
+from kdiag.errors import WorkloadError
 from kdiag.executors.emulator.arguments import Bound, bind
 from kdiag.executors.emulator.faults import FaultLog
 from kdiag.executors.emulator.frame import Frame
@@ -21,25 +22,26 @@ from kdiag.executors.emulator.run import Run
 from kdiag.executors.emulator.turns import GiveWay, in_turns
 from kdiag.records import Fault
 
-STEP_BYTES = 2**23  # of the largest tile of all blocks that run in step, at 8 bytes an element
+MOST_BLOCKS = 2**26  # more would take hours
+LOCKSTEP_BYTES = 2**23  # of the largest tile of all blocks that run in lockstep, at 8 bytes an element
 
 
 @dataclass(frozen=True)
 class Order:
     """How the blocks of a launch are run. `shuffle` is the seed of a random order; None: x, then y, then z.
 
-    `in_step=False` runs one block after the other, which is what the faster way is checked against.
+    `lockstep=False` runs one block after the other, which is what the faster way is checked against.
     """
 
     shuffle: int | None = None
-    in_step: bool = True
+    lockstep: bool = True
 
     def groups(self, blocks: int, code: Code) -> Iterator[npt.NDArray[np.int32]]:
         """The numbers of the blocks that run together, group after group."""
         numbers = np.arange(blocks, dtype=np.int32)
         if self.shuffle is not None:
             np.random.default_rng(self.shuffle).shuffle(numbers)
-        together = max(1, STEP_BYTES // (8 * code.largest_tile)) if self.in_step and code.in_step else 1
+        together = max(1, LOCKSTEP_BYTES // (8 * code.largest_tile)) if self.lockstep and code.lockstep else 1
         for first in range(0, blocks, together):
             yield numbers[first : first + together]
 
@@ -53,11 +55,15 @@ def launch(
     """
     name = kernel_name(kernel)
     width, height, depth = (*grid_of(name, grid), 1, 1)[:3]
+    if width * height * depth > MOST_BLOCKS:
+        raise WorkloadError(
+            f"{name} is launched with {width * height * depth} blocks; at most {MOST_BLOCKS} can be emulated."
+        )
     described, function, log = signature(kernel, arguments), kernel_function(kernel), FaultLog()
     code = front_end(function, described, target)
     bound = bind(function, described.parameters, arguments, never)
     run = Run(name, (width, height, depth), code, bound.memory, bound.arrays, log)
-    _watch(code, bound)
+    _watch(code, name, bound)
     groups = order.groups(run.block_count, code)
     if code.may_wait:
         in_turns(groups, lambda blocks, give_way: _run(run, bound, blocks, give_way))
@@ -69,33 +75,38 @@ def launch(
 
 
 def _run(run: Run, bound: Bound, blocks: npt.NDArray[np.int32], give_way: GiveWay) -> None:
-    """Run some blocks in step, from the first line to the last."""
+    """Run some blocks in lockstep, from the first line to the last."""
     frame = Frame(replace(run, blocks=blocks, give_way=give_way), np.arange(blocks.size))
     for parameter, value in zip(run.code.body.params, bound.values, strict=True):
         frame.set(parameter, value)
     INTERPRETER.run(run.code.body, frame)
 
 
-def _watch(code: Code, bound: Bound) -> None:
-    """Follow the blocks' accesses to memory that the kernel may write."""
+def _watch(code: Code, name: str, bound: Bound) -> None:
+    """Follow the blocks' accesses to memory that the kernel may write. Raises WorkloadError if that is read-only."""
     written = [
-        array.address
+        array
         for position, array in bound.bases.items()
-        if code.stored is not None and code.body.params[position].name in code.stored
+        if code.stored is None or code.body.params[position].name in code.stored
     ]
+    for array in written:
+        if not array.writable:
+            raise WorkloadError(f"{name} writes to {array.name}, which is a read-only array; pass a copy.")
     for allocation in bound.memory.allocations:
-        if code.stored is None or any(map(allocation.holds, written)):
+        if code.stored is None or any(allocation.holds(array.address) for array in written):
             allocation.watch()
 
 
 def _finish(run: Run, never: NeverWritten) -> None:
+    """Keep which arrays were stored to, where that matters later, and forget the rest."""
     for allocation in run.memory.allocations:
         allocation.forget_blocks()
         allocation.owner = None  # memory that is followed must not be held by being followed
         tracked = never.at(allocation.start)
         if tracked is None:
             continue
-        for location in allocation.written_at:
+        tracked.read |= allocation.read
+        for location, addresses in allocation.written_at.items():
             for array in run.arrays:
-                if allocation.holds(array.address):
-                    tracked.stores.setdefault((run.kernel, location), array)
+                if any(array.element_at(address) is not None for address in addresses):
+                    tracked.stores.setdefault((run.kernel, location, array.name), array)

@@ -72,5 +72,4 @@ def _accumulated(total: Array, acc: Array, acc_dtype: DType) -> Array:
     """Integer sums are exact: |product| <= 2**16, and K would have to pass 2**36 to leave the integers of float64."""
     if not is_float(acc_dtype):
         return (total.astype(np.int64) + acc).astype(acc.dtype)
-    total += acc
-    return round_to(total, acc_dtype)
+    return round_to(total + acc, acc_dtype)

@@ -39,7 +39,8 @@ class Allocation:
     writer: npt.NDArray[np.int32] | None = None
     reader: npt.NDArray[np.int32] | None = None
     atomic: npt.NDArray[np.bool_] | None = None
-    written_at: dict[Any, None] = field(default_factory=dict)  # the locations of stores, in order
+    read: bool = False  # by a kernel of this launch
+    written_at: dict[Any, set[int]] = field(default_factory=dict)  # addresses stored to, by location
 
     @property
     def cells(self) -> int:
@@ -110,7 +111,7 @@ class Memory:
 class ArrayInMemory:
     """An array given to a launch: its name among the parameters, and where and how its elements lie.
 
-    `shape` and `strides` are in elements, `size` is that of an element in bytes.
+    `shape` and `strides` are in elements, `size` is that of an element in bytes; NumPy arrays may not be `writable`.
     """
 
     name: str
@@ -118,6 +119,7 @@ class ArrayInMemory:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     size: int
+    writable: bool = True
 
     def element_at(self, address: int) -> tuple[int, ...] | None:
         """The index of the element at an address; None if it is none of the array's."""

@@ -141,7 +141,7 @@ def active_elements(frame: Frame, operation: Any) -> Array:
     mask = np.ones((1,) * frame[operation.pointer].ndim, np.bool_)
     if operation.mask is not None:
         mask = frame[operation.mask]
-        frame.run.use(frame.origins(operation.mask), operation.loc, "a mask", frame.blocks)
+        frame.run.use(frame.origins(operation.mask), operation.loc, "a mask or an index", frame.blocks)
     origins = frame.origins(operation.pointer)
     if origins is not None:
         frame.run.use(np.where(mask, origins, np.uint8(0)), operation.loc, "an address", frame.blocks)
@@ -159,7 +159,7 @@ def load_pointer(frame: Frame, operation: ir.LoadPointer) -> None:
     outside = np.broadcast_to(~active, value.shape)
     if outside.any():
         if operation.padding_value is None:
-            code = frame.run.origin(Origin.padding(operation.loc))
+            code = frame.run.origin(Origin.padding(operation.loc, None))
             padded: Origins | None = np.uint8(code) * outside
         else:
             value = np.where(outside, frame[operation.padding_value], value)

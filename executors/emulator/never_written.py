@@ -26,8 +26,9 @@ class Tracked:
     allocation: Allocation
     byte: int
     alive: Callable[[], bool]
-    ambiguous: bool  # one-byte integers: the pattern may as well be a value
-    stores: dict[tuple[str, Any], ArrayInMemory] = field(default_factory=dict)
+    ambiguous: bool  # of so few bits that the pattern may as well be a value
+    stores: dict[tuple[str, Any, str], ArrayInMemory] = field(default_factory=dict)
+    read: bool = False  # by a kernel: a workspace, which need not be filled
 
     def refresh(self) -> None:
         """Take what other code wrote since the last look as defined."""
@@ -51,16 +52,19 @@ class Tracked:
 class NeverWritten:
     """The memory that an emulation follows, by address."""
 
-    def __init__(self) -> None:
+    def __init__(self, forgotten: Callable[[Tracked], None]) -> None:
+        """`forgotten` is called with memory that nobody holds any more, while it still can be looked at."""
         self._tracked: dict[int, Tracked] = {}
+        self._forgotten = forgotten
 
     def track_numpy(self, array: npt.NDArray[Any]) -> None:
         """Fill an array that owns its memory, and follow it."""
-        reference = weakref.ref(array)
+        start = array.ctypes.data
+        reference = weakref.ref(array, lambda _: self._forget(start))
         floats = array.dtype.kind not in "iub"
         self._track(
-            array.ctypes.data, array.nbytes, array.itemsize, floats, lambda: reference() is not None,
-            ambiguous=array.dtype.kind in "iu" and array.itemsize == 1,
+            start, array.nbytes, array.itemsize, floats, lambda: reference() is not None,
+            ambiguous=array.itemsize <= (2 if array.dtype.kind in "iu" else 1) and array.dtype.kind != "b",
         )  # fmt: skip
 
     def track_torch(self, tensor: Any) -> None:
@@ -72,7 +76,7 @@ class NeverWritten:
         self._track(
             storage.data_ptr(), storage.nbytes(), min(tensor.element_size(), 8), not integers,
             lambda: torch._C._storage_Use_Count(storage._cdata) > 1,
-            ambiguous=tensor.dtype in (torch.int8, torch.uint8),
+            ambiguous=tensor.element_size() <= (2 if integers else 1) and tensor.dtype != torch.bool,
         )  # fmt: skip
 
     def _track(
@@ -90,7 +94,13 @@ class NeverWritten:
     def forget_dead(self) -> None:
         """Let go of memory that nobody holds any more."""
         for start in [start for start, one in self._tracked.items() if not one.alive()]:
-            del self._tracked[start]
+            self._forget(start)
+
+    def _forget(self, start: int) -> None:
+        found = self._tracked.pop(start, None)
+        if found is not None:
+            found.refresh()
+            self._forgotten(found)
 
     def at(self, start: int) -> Tracked | None:
         """What is followed at an address, brought up to date."""
@@ -98,7 +108,7 @@ class NeverWritten:
         if found is None:
             return None
         if not found.alive():  # other memory may lie there by now
-            del self._tracked[start]
+            self._forget(start)
             return None
         found.refresh()
         return found

@@ -34,10 +34,11 @@ class Origin:
         )
 
     @classmethod
-    def padding(cls, location: Any) -> Origin:
+    def padding(cls, location: Any, array: str | None) -> Origin:
         """Padding of a load whose value cuTile leaves undetermined."""
         line = place(location)[1]
-        return cls("undetermined-padding", line, f"the load in line {line} pads with undetermined values")
+        what = "padding" if array is None else f"padding of {array}"
+        return cls("undetermined-padding", line, f"{what}, loaded in line {line} with an undetermined value")
 
     @classmethod
     def undefined(cls, location: Any, text: str) -> Origin:

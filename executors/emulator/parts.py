@@ -50,13 +50,16 @@ class Part:
         return starts
 
     def _axis(self, frame: Frame, stride: Any) -> int:
-        """The axis that a slice is along: the one with its stride, by name or (a static stride) by value."""
+        """The axis that a slice is along: the one with its stride, by name or (a static stride) by value.
+
+        Of several with the same stride the longest: an axis of one element may have any stride.
+        """
         names = [own.name for own in self.strides]
         if stride.name in names:
             return names.index(stride.name)
         value = frame[stride]
         same = [axis for axis, own in enumerate(self.strides) if (frame[own] == value).all()]
-        return same[-1] if same else len(names) - 1
+        return max(same, key=lambda axis: int(frame[self.extents[axis]].max()), default=len(names) - 1)
 
     def check(self, frame: Frame, view: ArrayView, location: Any) -> None:
         """Report a slice that begins before the whole array or ends after it."""
@@ -72,7 +75,7 @@ class Part:
             element[axis] = element[axis] if element[axis] < 0 else int(extent[lane])
             text = (
                 f"the slice from {int(first[lane])} to {int(stop[lane])} leaves axis {axis},"
-                f" which has {int(extent[lane])}"
+                f" which is of size {int(extent[lane])}"
             )
             at = (self.name(frame, lane), tuple(element))
             block = int(frame.blocks[lane])

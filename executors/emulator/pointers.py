@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.executors.emulator.access import Site, Window
+from kdiag.executors.emulator.access import Site
 from kdiag.executors.emulator.frame import Origins
 from kdiag.executors.emulator.memory import RAW_TYPES
 from kdiag.executors.emulator.origins import Origin
+from kdiag.executors.emulator.window import Window
 
 Array = npt.NDArray[Any]
 
@@ -24,8 +25,8 @@ def load(site: Site, addresses: Array, active: Array, size: int) -> tuple[Array,
     """
     addresses, active = np.broadcast_arrays(addresses, active)
     frame = site.frame
-    near = frame.run.memory.holding(int(addresses.min()), size) if addresses.size else None
-    if near is not None and near.writer is not None:  # who read it matters
+    touched = frame.run.memory.groups(addresses[active], size)
+    if any(one is not None and one.writer is not None for one, _ in touched):  # who read it matters
         addresses, active = frame.spread(addresses), frame.spread(active)
     raw = np.zeros(addresses.shape, RAW_TYPES[size])
     origins: Origins | None = None

@@ -36,9 +36,9 @@ class Reductions:
         while parts[0].shape[-1] > 1:
             half = parts[0].shape[-1] // 2
             parts = combine([part[..., :half] for part in parts], [part[..., half:] for part in parts])
-        origins = any_of(frame, operation.xs)
+        origins = _origins(frame, operation)
         if origins is not None:
-            origins = np.broadcast_to(origins, _full(origins, operation.xs)).max(axis=axis)
+            origins = origins.max(axis=axis)
         for result, part in zip(operation.result_vars, parts, strict=True):
             frame.set(result, part[..., 0], origins)
 
@@ -46,7 +46,7 @@ class Reductions:
         """ct.cumsum, ct.scan: inclusive; from the end if reversed."""
         axis = operation.axis + 1
         parts = _same_lanes([np.moveaxis(frame[x], axis, -1) for x in operation.xs])
-        origins = any_of(frame, operation.xs)
+        origins = _origins(frame, operation)
         if operation.reverse:
             parts = [part[..., ::-1] for part in parts]
         combine, reach = self._combine(frame, operation), 1
@@ -60,9 +60,7 @@ class Reductions:
         if operation.reverse:
             parts = [part[..., ::-1] for part in parts]
         if origins is not None:
-            origins = _scanned(
-                np.broadcast_to(origins, _full(origins, operation.xs)), axis, operation.reverse
-            )
+            origins = _scanned(origins, axis, operation.reverse)
         for result, part in zip(operation.result_vars, parts, strict=True):
             frame.set(result, np.moveaxis(part, -1, axis), origins)
 
@@ -87,10 +85,10 @@ class Reductions:
         self, frame: Frame, operation: Any, left: Sequence[Array], right: Sequence[Array]
     ) -> list[Array]:
         """Run the body with one lane for each pair; its parameters are each operand's left and right in turn."""
+        # Every block its own pairs: the body may capture what differs from block to block.
+        left, right = ([frame.spread(value) for value in side] for side in (left, right))
         shape = left[0].shape
-        lanes = shape[0]
-        owner = np.arange(lanes) if lanes == frame.count else np.zeros(lanes, np.intp)
-        pairs = frame.repeated(np.repeat(owner, int(np.prod(shape[1:]))))
+        pairs = frame.repeated(np.repeat(np.arange(frame.count), int(np.prod(shape[1:]))))
         operands = [value for pair in zip(left, right, strict=True) for value in pair]
         for variable, value in zip(operation.body.params, operands, strict=True):
             pairs.set(variable, value.reshape(-1))
@@ -116,8 +114,23 @@ def _same_lanes(parts: list[Array]) -> list[Array]:
     return [np.broadcast_to(part, (lanes, *part.shape[1:])) for part in parts]
 
 
-def _full(origins: Origins, operands: Sequence[Any]) -> tuple[int, ...]:
-    return (origins.shape[0], *operands[0].get_type().shape)
+def _origins(frame: Frame, operation: Any) -> Origins | None:
+    """Where the operands are undefined, in full shape; everywhere in a block whose body captures an undefined value."""
+    shape = operation.xs[0].get_type().shape
+    inside = {variable.name for variable in operation.body.params}
+    inside |= {variable.name for one in operation.body for variable in one.result_vars}
+    parts = [any_of(frame, operation.xs)]
+    for one in operation.body:
+        for variable in one.all_inputs():
+            captured = None if variable.name in inside else frame.origins(variable)
+            if captured is not None:
+                parts.append(captured.reshape(captured.shape[0], *(1,) * len(shape)))
+    known = [part for part in parts if part is not None]
+    if not known:
+        return None
+    lanes = max(part.shape[0] for part in known)
+    result: Origins = np.maximum.reduce([np.broadcast_to(part, (lanes, *shape)) for part in known])
+    return result
 
 
 def _scanned(origins: Origins, axis: int, reverse: bool) -> Origins:

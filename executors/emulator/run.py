@@ -23,7 +23,7 @@ Grid = tuple[int, int, int]
 
 @dataclass
 class Run:
-    """One launch. `blocks` are the numbers of the blocks that run in step now; x runs fastest in a number."""
+    """One launch. `blocks` are the numbers of the blocks that run in lockstep now; x runs fastest in a number."""
 
     kernel: str
     grid: Grid

@@ -27,6 +27,7 @@ class EmptyIsUndefined(TorchFunctionMode):  # type: ignore[misc] # torch is not 
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        if func in _MAKERS and result.device.type == "cpu":
+        plain = func in _MAKERS and type(result) is torch.Tensor and result.layout is torch.strided
+        if plain and result.device.type == "cpu":
             self._poison(result)
         return result

@@ -12,10 +12,11 @@ from cuda.tile import MemoryOrder
 from cuda.tile._ir.type import GatherScatterViewTy, StridedViewTy
 
 from kdiag.executors.emulator import pointers
-from kdiag.executors.emulator.access import Site, Window
+from kdiag.executors.emulator.access import Site
 from kdiag.executors.emulator.frame import ArrayView, Frame, Origins, entry
 from kdiag.executors.emulator.memory import RAW_TYPES
 from kdiag.executors.emulator.origins import Origin
+from kdiag.executors.emulator.window import Window
 
 Array = npt.NDArray[Any]
 SLICED = 256  # elements of a tile from which one copy per block is faster than one index per element
@@ -126,7 +127,9 @@ def check(found: Tiles, unchecked: tuple[bool, ...]) -> None:
         lane = int(np.flatnonzero(bad)[0])
         row = found.coordinates[axis][lane if found.coordinates[axis].shape[0] > 1 else 0]
         limit = int(extent[lane if extent.size > 1 else 0])
-        reach = f"elements {int(row.min())} to {int(row.max())} of axis {found.axes[axis]}, which has {limit}"
+        low, high = int(row.min()), int(row.max())
+        elements = f"elements {low} to {high}" if low < high else f"element {low}"
+        reach = f"{elements} of axis {found.axes[axis]}, which is of size {limit}"
         how = (
             "although its bounds are not checked" if trusted else "it lies wholly outside, which is undefined"
         )
@@ -174,7 +177,9 @@ def load(found: Tiles, padding: Any, padding_origin: bool) -> tuple[Array, Origi
     if padding_origin:
         outside = ~found.addresses()[1] if outside is None and not _all_inside(found) else outside
         if outside is not None and outside.any():
-            code = run.origin(Origin.padding(found.site.location))
+            code = run.origin(
+                Origin.padding(found.site.location, run.array_at(int(found.view.address[0]))[0])
+            )
             origins = np.zeros(raw.shape, np.uint8) if origins is None else origins
             origins[np.broadcast_to(outside, raw.shape)] = code
     return raw, origins
@@ -187,7 +192,7 @@ def _all_inside(found: Tiles) -> bool:
 def store(found: Tiles, raw: Array) -> None:
     """Store raw tiles; elements beyond the bounds are left out."""
     window = found.window()
-    if window is None:
+    if window is None or window.overlaps:
         addresses, valid = found.addresses()
         pointers.store(found.site, addresses, valid, raw)
         return

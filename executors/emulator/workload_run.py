@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -24,7 +24,7 @@ class EmulationRequest:
 
     `configuration` is an index into `configs()`; None: the workload's `edge_configs()`, which are small, or all of
     `configs()` if it has none. `every`: all of both. `shuffle` is the seed of a random order of blocks; without
-    `in_step` blocks run one after the other.
+    `lockstep` blocks run one after the other.
     """
 
     workload: Workload
@@ -33,50 +33,77 @@ class EmulationRequest:
     configuration: int | None = None
     every: bool = False
     shuffle: int | None = None
-    in_step: bool = True
+    lockstep: bool = True
 
 
 def emulate_workload(request: EmulationRequest, *, timeout_s: float) -> tuple[EmulatedConfiguration, ...]:
-    """Emulate in a child process. Raises WorkloadError if that ends without a result, saying why."""
-    answer = isolate.run(run_configurations, request, timeout_s=timeout_s)
-    if isinstance(answer, Died):
-        hint = (
-            "; fewer or smaller shapes take less: edge_configs(), --configuration"
-            if answer.kind == "timeout"
-            else ""
-        )
-        raise WorkloadError(
-            f"{request.workload.path} could not be emulated: {answer.message.rstrip('.')}{hint}."
-        )
-    return answer
+    """Emulate each configuration in a child process of its own; one that fails does not hide the others.
 
-
-def run_configurations(request: EmulationRequest) -> tuple[EmulatedConfiguration, ...]:
-    """Emulate every configuration asked for. Child processes only.
-
-    Raises UsageError for a configuration there is none of, WorkloadError for a workload that breaks its protocol.
+    Raises UsageError for a configuration there is none of, WorkloadError if the workload cannot be read at all.
     """
+    ends = time.monotonic() + timeout_s
+    labels = isolate.run(labels_of, request, timeout_s=timeout_s)
+    if isinstance(labels, Died):
+        reason = labels.message.rstrip(".") + labels.raised_at
+        raise WorkloadError(f"{request.workload.path} cannot be emulated: {reason}.")
+    if not labels:
+        raise WorkloadError(
+            f"{request.workload.path} has no configuration; configs() must give at least one."
+        )
+    if request.configuration is not None:
+        if request.configuration >= len(labels):
+            last = len(labels) - 1
+            raise UsageError(
+                f"--configuration {request.configuration}: there are configurations 0 to {last}."
+            )
+        return (_isolated(request, request.configuration, labels, ends),)
+    return tuple(_isolated(request, number, labels, ends) for number in range(len(labels)))
+
+
+def _isolated(
+    request: EmulationRequest, number: int, labels: Sequence[str], ends: float
+) -> EmulatedConfiguration:
+    left = max(0.1, ends - time.monotonic())
+    answer = isolate.run(run_configuration, (request, number), timeout_s=left)
+    if not isinstance(answer, Died):
+        return answer
+    late = "; smaller shapes take less: edge_configs(), or more time: --timeout"
+    reason = answer.message + (late if answer.kind == "timeout" else answer.raised_at)
+    return EmulatedConfiguration(ConfigurationCheck(labels[number], False, None, None, reason), 0, 0.0, ())
+
+
+def labels_of(request: EmulationRequest) -> tuple[str, ...]:
+    """The configurations that the request chooses among, in words. Child processes only."""
+    from kdiag.executors.correctness import label
+
+    return tuple(map(label, _configurations(request, _loaded(request)[0])))
+
+
+def run_configuration(job: tuple[EmulationRequest, int]) -> EmulatedConfiguration:
+    """Emulate one configuration. Child processes only."""
     import torch
 
+    torch.set_num_threads(1)
+    request, number = job
+    described, module = _loaded(request)
+    return _run(request, described, module, _configurations(request, described)[number])
+
+
+def _loaded(request: EmulationRequest) -> tuple[ModuleType, ModuleType]:
+    """The workload and the kernel file, which may look at the GPU when it is imported."""
     from kdiag.executors.emulator.emulation import emulate
 
-    torch.set_num_threads(1)
-    with emulate(request.target):  # kernel files may look at the card when they are imported
-        source = request.source
-        module = load_module(source.path, search=request.workload.kernel_file.parent, source_hash=source.hash)
-        described = load_module(request.workload.path, search=request.workload.path.parent)
-    return tuple(_run(request, described, module, config) for config in _chosen(request, described))
+    with emulate(request.target):
+        source, workload = request.source, request.workload
+        module = load_module(source.path, search=workload.kernel_file.parent, source_hash=source.hash)
+        return load_module(workload.path, search=workload.path.parent), module
 
 
-def _chosen(request: EmulationRequest, described: ModuleType) -> list[Mapping[str, Any]]:
+def _configurations(request: EmulationRequest, described: ModuleType) -> list[Mapping[str, Any]]:
     timed = list(described.configs())
-    edges = list(described.edge_configs()) if hasattr(described, "edge_configs") else []
     if request.configuration is not None:
-        if request.configuration >= len(timed):
-            raise UsageError(
-                f"--configuration {request.configuration}: the workload has configurations 0 to {len(timed) - 1}."
-            )
-        return [timed[request.configuration]]
+        return timed
+    edges = list(described.edge_configs()) if hasattr(described, "edge_configs") else []
     return timed + edges if request.every else edges or timed
 
 
@@ -88,10 +115,10 @@ def _run(
     from kdiag.executors.correctness import judge, label, outputs_of
     from kdiag.executors.emulator.emulation import emulate
 
+    name = label(config)
     declared = described.tolerance(config) if hasattr(described, "tolerance") else None
-    began = time.perf_counter()
     with emulate(
-        request.target, shuffle=request.shuffle, in_step=request.in_step, on_fault="record"
+        request.target, shuffle=request.shuffle, lockstep=request.lockstep, on_fault="record"
     ) as emulation:
         pristine = described.make_inputs(config, "cuda", SEED)
         inputs = described.make_inputs(config, "cuda", SEED)
@@ -99,11 +126,11 @@ def _run(
         try:
             outputs = outputs_of(described.run(module, inputs))
         except TileError as error:  # cuTile refuses the kernel: the fault says where
-            check = ConfigurationCheck(label(config), False, None, declared, str(error).splitlines()[0])
+            check = ConfigurationCheck(name, False, None, declared, str(error).splitlines()[0])
             seconds = time.perf_counter() - began
             return EmulatedConfiguration(check, emulation.launches, seconds, emulation.faults)
         seconds = time.perf_counter() - began
     if not emulation.launches:
-        raise WorkloadError(f"{request.workload.path} launches no cuTile kernel; run(module, inputs) must.")
-    check = judge(outputs, outputs_of(described.reference(pristine)), declared, label(config))
+        raise WorkloadError("run(module, inputs) launches no cuTile kernel, and must")
+    check = judge(outputs, outputs_of(described.reference(pristine)), declared, name)
     return EmulatedConfiguration(check, emulation.launches, seconds, emulation.faults)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -42,6 +43,12 @@ class Died:
     kind: Literal["error", "crash", "timeout"]
     message: str
     output: str = ""
+
+    @property
+    def raised_at(self) -> str:
+        """The last place, " (file.py:7)", that a traceback in the output names; "" if there is none."""
+        places = re.findall(r'^  File "([^"]+)", line (\d+)', self.output, re.MULTILINE)
+        return f" ({Path(places[-1][0]).name}:{places[-1][1]})" if places else ""
 
 
 _live: set[multiprocessing.process.BaseProcess] = set()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from kdiag.errors import FAILURE, UsageError
+from kdiag.errors import FAILURE, ToolMissing, UsageError
+
+NEEDED = {"cuda-tile": "cuda", "ml-dtypes": "ml_dtypes", "torch": "torch"}  # packages, by what is imported
 
 
 @click.command("emulate")
@@ -22,14 +25,8 @@ from kdiag.errors import FAILURE, UsageError
 @click.option(
     "--target", metavar="SM", default="sm_90", show_default=True, help="The card that wrappers are told of."
 )
-@click.option(
-    "--shuffle",
-    is_flag=False,
-    flag_value=0,
-    type=click.IntRange(min=0),
-    metavar="[SEED]",
-    help="Run the blocks in a random order.",
-)
+@click.option("--shuffle", is_flag=True, help="Run the blocks in a random order.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of that order.")
 @click.option("--one-by-one", is_flag=True, help="Run one block after the other: slow, the same result.")
 @click.option(
     "--timeout", type=click.FloatRange(min=1), default=600, show_default=True, help="Seconds for everything."
@@ -43,7 +40,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     configuration: int | None,
     every: bool,
     target: str,
-    shuffle: int | None,
+    shuffle: bool,
+    seed: int,
     one_by_one: bool,
     timeout: float,
     as_json: bool,
@@ -52,7 +50,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     \b
     kdiag emulate my_workload/            the workload's edge configurations
-    kdiag emulate kernel.py --shuffle     with the blocks in a random order
+    kdiag emulate kernel.py --shuffle     with the blocks in a random order (a workload.py lies beside it)
 
     Out-of-bounds accesses, reads of what was never written, undetermined padding that reaches an output, races between
     blocks, index overflow and broken rules of cuTile are told with line, block and element. The exit code is 1 if
@@ -63,13 +61,17 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     from kdiag.loop.compiler import TARGETS
     from kdiag.loop.kernel_evidence import python_workload
 
+    missing = [package for package, module in NEEDED.items() if find_spec(module) is None]
+    if missing:
+        raise ToolMissing(f"kdiag emulate needs {', '.join(missing)}: pip install {' '.join(missing)}.")
     if every and configuration is not None:
         raise UsageError("--all and --configuration exclude each other; leave one out.")
     if target not in TARGETS:
         raise UsageError(f"There is no target {target!r}; choose one of {', '.join(TARGETS)}.")
     described = python_workload(what, workload)
+    order = seed if shuffle else None
     request = EmulationRequest(
-        described, Source.of(described.kernel_file), target, configuration, every, shuffle, not one_by_one
+        described, Source.of(described.kernel_file), target, configuration, every, order, not one_by_one
     )
     found = emulate_workload(request, timeout_s=timeout)
     if as_json:

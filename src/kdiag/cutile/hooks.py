@@ -66,9 +66,27 @@ def _replace(pairs: tuple[tuple[Any, Any], ...]) -> None:
 
 def _replace_in(holder: Any, old: Any, new: Any) -> None:
     # No comprehension: before Python 3.12 it would hold `old` in a closure, which would be changed as well.
-    if isinstance(holder, dict):
-        for key, value in list(holder.items()):
+    if isinstance(holder, CellType):
+        if holder.cell_contents is old:
+            holder.cell_contents = new
+        return
+    if isinstance(holder, dict | list):
+        items = list(holder.items() if isinstance(holder, dict) else enumerate(holder))
+        for key, value in items:
             if value is old:
-                holder[key] = new
-    elif isinstance(holder, CellType) and holder.cell_contents is old:
-        holder.cell_contents = new
+                _set_item(holder, key, old, new)
+        return
+    attributes = getattr(holder, "__dict__", None)  # of an object that has no dictionary of its own yet
+    for name, value in list(attributes.items()) if isinstance(attributes, dict) else ():
+        if value is old:
+            setattr(holder, name, new)
+
+
+def _set_item(holder: Any, key: Any, old: Any, new: Any) -> None:
+    """A class must be told of a change; Python would go on with what it remembers of the dictionary, freed or not."""
+    if isinstance(holder, dict) and "__module__" in holder and "__spec__" not in holder:
+        for owner in gc.get_referrers(holder):
+            if isinstance(owner, type) and vars(owner).get(key) is old:
+                setattr(owner, key, new)
+                return
+    holder[key] = new

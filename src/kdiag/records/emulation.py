@@ -14,7 +14,7 @@ FaultKind = Literal[
     "undefined-value",  # a variable no path set, or an integer division by zero, reached one of these
     "race",  # two blocks wrote one element without synchronization
     "redundant-write",  # a warning: two blocks wrote one element, and the same value
-    "block-dependency",  # a block read what another wrote, or wrote what another read, without synchronization
+    "read-write-race",  # a block read what another wrote, or wrote what another read, without synchronization
     "unwritten",  # elements of an output that no launch wrote
     "index-overflow",  # 32-bit arithmetic of an index wrapped around
     "assumption",  # what the kernel told the compiler to believe is not so
@@ -23,6 +23,23 @@ FaultKind = Literal[
 ]
 
 WARNINGS: frozenset[FaultKind] = frozenset({"redundant-write"})  # change no result by themselves
+
+
+ADVICE: dict[FaultKind, str] = {
+    "out-of-bounds": "ct.load and ct.store index tiles, not elements; keep check_bounds on, or mask what is outside",
+    "uninitialized": "write it first: make it with torch.zeros, or do not read what no block has written",
+    "undetermined-padding": "say padding_mode=ct.PaddingMode.ZERO (or what the operation needs), or choose with ct.where; "
+    "multiplying by zero does not help",
+    "undefined-value": "set the variable on every path; guard the divisor",
+    "race": "give each block elements of its own, or combine with ct.atomic_add and its like",
+    "redundant-write": "let one block write it",
+    "read-write-race": "split the kernel in two launches, use an atomic operation, or order the blocks by release and acquire",
+    "unwritten": "cover the whole array: round the grid up with ct.cdiv, and check where loops over tiles end",
+    "index-overflow": "annotate the parameter ct.IndexedWithInt64, or compute the index in int64",
+    "assumption": "make the promise true, or do not make it",
+    "assertion": "the kernel's own check",
+    "type-rule": "the kernel does not compile",
+}
 
 
 @dataclass(frozen=True)
@@ -50,6 +67,11 @@ class Fault:
         return self.kind in WARNINGS
 
     @property
+    def advice(self) -> str:
+        """What to do about it."""
+        return ADVICE[self.kind]
+
+    @property
     def where(self) -> str:
         """Block, array and element in words, "" where none is known."""
         parts = [] if self.block is None else [f"block {self.block}"]
@@ -58,10 +80,15 @@ class Fault:
             parts.append(f"array {self.array}{at}")
         return ", ".join(parts)
 
+    @property
+    def extent(self) -> str:
+        """How many elements were affected, "" where that says nothing more."""
+        return f"{self.count} elements in all" if self.count > 1 and self.kind != "unwritten" else ""
+
     def __str__(self) -> str:
         where = f" ({self.where})" if self.where else ""
-        more = f", and {self.count - 1} more" if self.count > 1 else ""
-        return f"{self.file}:{self.line}:{self.column}: {self.kernel}: {self.kind}: {self.text}{where}{more}"
+        count = f", {self.extent}" if self.extent else ""
+        return f"{self.file}:{self.line}:{self.column}: {self.kernel}: {self.kind}: {self.text}{where}{count}"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Sequence
 
 from rich.table import Table
@@ -27,8 +28,11 @@ def render(found: Sequence[EmulatedConfiguration]) -> None:
         console.print()
         console.print(_headline(fault))
         console.print(Text(f"  {fault.file}:{fault.line}:{fault.column}, kernel {fault.kernel}", "dim"))
-        first = f"first: {fault.where}; " if fault.where else ""
-        console.print(Text(f"  {first}{fault.count} elements; with {_listed(names)}", "dim"))
+        if source := linecache.getline(fault.file, fault.line).strip():
+            console.print(Text(f"  | {source}"))
+        for line in filter(None, (", ".join(filter(None, (fault.where, fault.extent))), _listed(names))):
+            console.print(Text(f"  {line}", "dim"))
+        console.print(Text(f"  help: {fault.advice}"))
 
 
 def _row(one: EmulatedConfiguration) -> tuple[str | Text, ...]:
@@ -65,4 +69,5 @@ def _by_fault(found: Sequence[EmulatedConfiguration]) -> dict[Fault, list[str]]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more configurations"
+    more = len(names) - 1
+    return f"with {names[0]}" + (f" and {more} more configuration{'s' * (more > 1)}" if more else "")
