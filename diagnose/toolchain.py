@@ -36,6 +36,7 @@ WITHOUT_TILEIRAS = (
     f"no compiler evidence (remarks, registers, spills, machine code) and no proof of edits: {GPU_EXTRA}"
 )
 WITHOUT_CUDA_TILE = f"kernels are neither compiled nor run; reports and sources are still read: {GPU_EXTRA}"
+WITHOUT_ML_DTYPES = f"kernels cannot be emulated on the CPU: {GPU_EXTRA}"
 WITHOUT_TORCH = (
     f"workloads cannot be run, so there is no launch capture, no timing and no `auto`: {GPU_EXTRA}"
 )
@@ -97,6 +98,7 @@ def tools(ncu: str | None) -> tuple[Tool, ...]:
         _package("cupti-python", WITHOUT_CUPTI),
         _tileiras(),
         _package("cuda-tile", WITHOUT_CUDA_TILE),
+        _package("ml-dtypes", WITHOUT_ML_DTYPES),
         torch(),
         _program(
             "nvdisasm",
