@@ -101,3 +101,13 @@ def advancing(x, out, distance):
 @ct.kernel
 def lopsided(x, y):
     ct.store(y, (0,), ct.load(x, (0,), (3,)))
+
+
+@ct.kernel
+def unknown_type(x, out):
+    ct.store(out, (0,), ct.astype(ct.astype(ct.load(x, (0,), (16,)), ct.float8_e5m3fnu), ct.float32))
+
+
+@ct.kernel
+def talkative(x):
+    ct.printf("block %d has %.2f\n", ct.bid(0), ct.sum(ct.load(x, (ct.bid(0),), (2,))))

@@ -21,9 +21,13 @@ from emulator_kernels import (  # noqa: E402
     lopsided,
     moved_by_cutile,
     stepping,
+    talkative,
+    unknown_type,
 )
+from kdiag.cutile.signature import signature  # noqa: E402
 from kdiag.errors import UsageError, WorkloadError  # noqa: E402
 from kdiag.executors.emulator import EmulationError, Fault, NotEmulated, control_flow, emulate  # noqa: E402
+from kdiag.executors.emulator.front_end import front_end  # noqa: E402
 
 
 def test_a_fault_is_raised_at_the_end_of_its_launch() -> None:
@@ -170,3 +174,15 @@ def test_a_read_only_output_is_refused() -> None:
     y.flags.writeable = False
     with pytest.raises(WorkloadError, match="y, which is a read-only array"), emulate():
         ct.launch(None, (2,), doubled, (np.zeros(64, np.float32), y, 32))
+
+
+def test_a_type_that_is_not_known_is_named() -> None:
+    x = np.zeros(16, np.float32)
+    with pytest.raises(NotEmulated, match=r"emulator_kernels.py:\d+: the type float8_e5m3fnu"):
+        front_end(unknown_type._pyfunc, signature(unknown_type, (x, x)), "sm_107")
+
+
+def test_what_a_kernel_prints(capfd: pytest.CaptureFixture[str]) -> None:
+    with emulate():
+        ct.launch(None, (2,), talkative, (np.float32([1, 0.5, 2, 4]),))
+    assert capfd.readouterr().out == "block 0 has 1.50\nblock 1 has 6.00\n"

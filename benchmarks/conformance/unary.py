@@ -18,7 +18,9 @@ GUIDE = {
 }  # fmt: skip
 EXACTLY = ("sqrt", "floor", "ceil", "abs", "negative")
 APPROXIMATE = {
-    ("exp", Mode.APPROX): ulps(32, "ex2.approx.f32 of x*log2(e) rounded to single: x is at most 8 in size here"),
+    ("exp", Mode.APPROX): ulps(
+        32, "ex2.approx.f32 of x*log2(e) rounded to single: x is at most 8 in size here"
+    ),
     ("exp", Mode.FULL): ulps(3, CUDA.format("single-precision")),
     ("tanh", Mode.APPROX): ulps(8192, "PTX tanh.approx.f32: relative error 2**-11"),
     ("tanh", Mode.FULL): ulps(3, CUDA.format("single-precision")),

@@ -69,6 +69,11 @@ _FORMATS: dict[Any, FloatFormat] = {
 }
 
 
+def is_stored(dtype: DType) -> bool:
+    """Whether the emulator has values of `dtype`."""
+    return dtype in _STORAGE
+
+
 def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     """The NumPy dtype that stores values of `dtype`; tfloat32 is float32 whose values are already rounded.
 

@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from cuda.tile import MemoryOrder
+from cuda.tile import _datatype as datatype
 from cuda.tile._bytecode.version import BytecodeVersion
 from cuda.tile._compile import compile_tile
 from cuda.tile._exception import TileError
@@ -22,6 +23,7 @@ from cuda.tile._ir.core_ops import TilePrintf
 from cuda.tile.compilation import KernelSignature
 
 from kdiag.errors import ToolMissing
+from kdiag.executors.emulator.dtypes import is_stored
 from kdiag.executors.emulator.faults import NotEmulated, place
 from kdiag.executors.emulator.gathers import Gather, find_gathers, index_arithmetic, stored_bases
 from kdiag.executors.emulator.interpreter import CONTROL_FLOW, HANDLERS
@@ -107,6 +109,11 @@ def _refuse_unknown(body: Any) -> None:
         if type(operation) not in HANDLERS and type(operation) not in CONTROL_FLOW:
             file, line, _ = place(operation.loc)
             raise NotEmulated(f"{file}:{line}: the operation {operation.op} is not emulated.")
+        for variable in operation.result_vars:
+            dtype = getattr(variable.try_get_type(), "dtype", None)
+            if dtype is not None and datatype.is_numeric(dtype) and not is_stored(dtype):
+                file, line, _ = place(operation.loc)
+                raise NotEmulated(f"{file}:{line}: the type {dtype} is not emulated.")
 
 
 def _refuse_misplaced(block: Any, known: set[str]) -> None:
