@@ -37,7 +37,8 @@ def test_launches_before_the_time_limit_are_kept(machine: Machine) -> None:
 
 
 DRIVER = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs inherit that it is ignored
 from pathlib import Path
 from kdiag.errors import KdiagError
 from kdiag.executors.ncu.collect import profile_command
