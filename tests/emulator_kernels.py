@@ -65,6 +65,13 @@ def capped_sums(limits, x, out):
 
 
 @ct.kernel
+def capped_running_sums(limits, x, out):
+    limit = ct.gather(limits, ct.bid(0))
+    sums = ct.scan(ct.load(x, (0,), (16,)), 0, lambda a, b: ct.minimum(a + b, limit), 0.0)
+    ct.store(out, (ct.bid(0), 0), ct.reshape(sums, (1, 16)))
+
+
+@ct.kernel
 def shared_product(a, b, c):
     """Operands that all blocks share, an accumulator that they do not."""
     start = ct.full((8, 8), ct.bid(0), ct.float32)

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.compiler
 import cuda.tile as ct  # noqa: E402 - after the skips
 
 from emulator_kernels import (  # noqa: E402
+    capped_running_sums,
     capped_sums,
     doubled,
     product,
@@ -130,10 +131,13 @@ def test_a_wrapper_that_tunes_itself() -> None:
 def test_what_differs_from_block_to_block_among_what_does_not(lockstep: bool) -> None:
     with emulate(lockstep=lockstep) as emulation:
         sums = emulation.empty(4)
-        ct.launch(None, (4,), capped_sums, (np.float32([1, 2, 3, 99]), np.ones(16, np.float32), sums))
+        limits, ones, running = np.float32([1, 2, 3, 99]), np.ones(16, np.float32), emulation.empty((4, 16))
+        ct.launch(None, (4,), capped_sums, (limits, ones, sums))
+        ct.launch(None, (4,), capped_running_sums, (limits, ones, running))
         a, c = np.eye(8, dtype=np.float32), emulation.empty((32, 8))
         ct.launch(None, (4,), shared_product, (a, a, c))
     assert sums.tolist() == [1, 2, 3, 16]
+    assert (running == np.minimum(np.arange(1, 17), limits[:, None])).all()
     assert (c == np.repeat(np.arange(4), 8)[:, None] + np.tile(a, (4, 1))).all()
 
 

@@ -31,7 +31,7 @@ class Reductions:
     def reduce(self, frame: Frame, operation: TileReduce) -> None:
         """ct.sum, ct.max, ct.argmax, ct.reduce."""
         axis = operation.axis + 1
-        parts = _same_lanes([np.moveaxis(frame[x], axis, -1) for x in operation.xs])
+        parts = _operands(frame, operation)
         combine = self._combine(frame, operation)
         while parts[0].shape[-1] > 1:
             half = parts[0].shape[-1] // 2
@@ -45,7 +45,7 @@ class Reductions:
     def scan(self, frame: Frame, operation: TileScan) -> None:
         """ct.cumsum, ct.scan: inclusive; from the end if reversed."""
         axis = operation.axis + 1
-        parts = _same_lanes([np.moveaxis(frame[x], axis, -1) for x in operation.xs])
+        parts = _operands(frame, operation)
         origins = _origins(frame, operation)
         if operation.reverse:
             parts = [part[..., ::-1] for part in parts]
@@ -85,8 +85,6 @@ class Reductions:
         self, frame: Frame, operation: Any, left: Sequence[Array], right: Sequence[Array]
     ) -> list[Array]:
         """Run the body with one lane for each pair; its parameters are each operand's left and right in turn."""
-        # Every block its own pairs: the body may capture what differs from block to block.
-        left, right = ([frame.spread(value) for value in side] for side in (left, right))
         shape = left[0].shape
         pairs = frame.repeated(np.repeat(np.arange(frame.count), int(np.prod(shape[1:]))))
         operands = [value for pair in zip(left, right, strict=True) for value in pair]
@@ -109,9 +107,15 @@ def _single_operation(body: Any) -> RawBinaryArithmeticOperation | None:
     return None
 
 
-def _same_lanes(parts: list[Array]) -> list[Array]:
-    lanes = max(part.shape[0] for part in parts)
-    return [np.broadcast_to(part, (lanes, *part.shape[1:])) for part in parts]
+def _operands(frame: Frame, operation: Any) -> list[Array]:
+    """The operands with the axis last, and all with as many lanes.
+
+    As many as the frame has, where a body of several operations may capture what differs from block to block.
+    """
+    parts = [np.moveaxis(frame[x], operation.axis + 1, -1) for x in operation.xs]
+    if _single_operation(operation.body) is None:
+        return [frame.spread(part) for part in parts]
+    return parts
 
 
 def _origins(frame: Frame, operation: Any) -> Origins | None:
