@@ -35,7 +35,7 @@ def assume_bounded(frame: Frame, operation: AssumeBounded) -> None:
     wrong = np.zeros(value.shape, np.bool_) if low is None else value < low
     wrong = wrong if high is None else wrong | (value > high)
     if wrong.any():
-        text = f"an extent is {int(value[wrong][0])}, below zero" if high is None else "a bound does not hold"
+        text = f"an extent or a stride is {int(value[wrong][0])}" if high is None else "a bound does not hold"
         block = int(frame.blocks[int(np.flatnonzero(wrong)[0])])
         frame.run.report("assumption", operation.loc, text, block=block)
     frame.set(operation.result_var, value, frame.origins(operation.x))

@@ -35,6 +35,9 @@ from kdiag.executors.emulator.parts import (
 
 Array = npt.NDArray[Any]
 
+OVERFLOWING = ("add", "sub", "mul")
+FOLLOWED = (*OVERFLOWING, "min", "max")  # not a quotient or remainder: hashes wrap around on purpose
+
 
 @dataclass(frozen=True)
 class Gather:
