@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.executors.emulator.memory import NOBODY, SEVERAL
+from kdiag.executors.emulator.memory import NOBODY, SEVERAL, Allocation
 from kdiag.executors.emulator.window import Index, Window
 from kdiag.records import FaultKind
 
@@ -59,7 +59,6 @@ class Access:
 
     def write(self, window: Window, index: Index, raw: Array) -> None:
         """Store raw elements."""
-        self._note_store(window, index)
         for writer, reader, atomic in zip(window.writer, window.reader, window.atomic, strict=True):
             self._check_write(window, index, raw, writer, atomic)
             self._check_readers(window, index, reader)
@@ -71,11 +70,6 @@ class Access:
                 self._check_collisions(window, index, raw, writer)
         for undefined in window.undefined:
             undefined[index] = False
-
-    def _note_store(self, window: Window, index: Index) -> None:
-        """Keep where something was stored to: the address of the array, or of the first element."""
-        first = window.address if isinstance(index, tuple) else window.address + int(index[0]) * window.size
-        window.allocation.written_at.setdefault(self.location, set()).add(first)
 
     def _check_collisions(self, window: Window, index: Array, raw: Array, writer: Array) -> None:
         """Report elements that this one operation wrote more than once: only the last value is left."""
@@ -125,7 +119,6 @@ class Access:
 
     def update(self, window: Window, index: Array, change: Callable[[Array], Array]) -> Array:
         """Change elements atomically (`index` names each once) and give what was there."""
-        self._note_store(window, index)
         for writer, reader, atomic in zip(window.writer, window.reader, window.atomic, strict=True):
             wrote, read = writer[index], reader[index]
             foreign = (wrote != NOBODY) & (wrote != self.blocks)
@@ -187,3 +180,7 @@ class Site:
     def access(self, blocks: Any) -> Access:
         """The access of one block, or of the blocks to which elements belong."""
         return Access(self.frame.run, self.location, blocks, self.ordered)
+
+    def note_store(self, allocation: Allocation, address: int) -> None:
+        """Keep that something is stored in an array, known by an address in it."""
+        allocation.written_at.setdefault(self.location, set()).add(address)

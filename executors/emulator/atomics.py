@@ -48,13 +48,18 @@ def _synchronize(frame: Frame, operation: Any) -> None:
         frame.run.acquire(frame.blocks)
 
 
+def _of_all_lanes(frame: Frame, value: Array, addresses: Array) -> Array:
+    """The elements of all lanes in a row, as many as there are addresses."""
+    return np.broadcast_to(value, (frame.count, *addresses.shape[1:])).reshape(-1)
+
+
 def _updated(frame: Frame, operation: Any, addresses: Array, active: Array) -> tuple[Array, Origins | None]:
     """Update memory with the operation's operand; gives what was there, and where that was undefined."""
     dtype = operation.update.get_type().dtype
     storage = numpy_dtype(dtype)
-    operand = np.broadcast_to(frame[operation.update], (frame.count, *addresses.shape[1:]))
+    operand = _of_all_lanes(frame, frame[operation.update], addresses)
 
-    def change(before: Array, where: tuple[Array, ...]) -> Array:
+    def change(before: Array, where: Array) -> Array:
         after = _changed(operation.mode, before.view(storage), operand[where], dtype)
         return np.ascontiguousarray(after).view(RAW_TYPES[storage.itemsize])
 
@@ -90,20 +95,19 @@ def compare_and_swap(frame: Frame, operation: ir.TileAtomicCAS) -> None:
     for operand in (operation.expected, operation.desired):
         _operand_used(frame, operand, active, frame[operation.pointer], operation.loc)
     storage = numpy_dtype(operation.desired.get_type().dtype)
-    raw, shape = RAW_TYPES[storage.itemsize], (frame.count, *frame[operation.pointer].shape[1:])
+    raw, addresses = RAW_TYPES[storage.itemsize], frame[operation.pointer]
     expected, desired = (
-        np.broadcast_to(np.ascontiguousarray(frame[part]).view(raw), shape)
+        _of_all_lanes(frame, np.ascontiguousarray(frame[part]).view(raw), addresses)
         for part in (operation.expected, operation.desired)
     )
 
-    def change(before: Array, where: tuple[Array, ...]) -> Array:
+    def change(before: Array, where: Array) -> Array:
         return np.where(before == expected[where], desired[where], before)
 
-    addresses = frame[operation.pointer]
     found, origins = pointers.update(Site(frame, operation.loc), addresses, active, storage.itemsize, change)
     frame.run.use(origins, operation.loc, "an atomic comparison", frame.blocks, addresses)
     _synchronize(frame, operation)
-    value = np.where(np.broadcast_to(active, shape), found, expected).view(storage)
+    value = np.where(np.broadcast_to(active, found.shape), found, expected.reshape(found.shape)).view(storage)
     frame.set(operation.result_vars[0], value)
     frame.set(operation.result_vars[1], NO_TOKEN)
 

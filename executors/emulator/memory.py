@@ -93,13 +93,19 @@ class Memory:
             return None
         return self.allocations[number]
 
-    def groups(self, addresses: Integers, size: int) -> Iterator[tuple[Allocation | None, Array]]:
+    def watched_at(self, addresses: Integers, size: int) -> bool:
+        """Whether any of the addresses (1-D) lies in memory whose accesses are followed."""
+        if all(one.writer is None for one in self.allocations):
+            return False
+        return any(one is not None and one.writer is not None for one, _ in self.groups(addresses, size))
+
+    def groups(self, addresses: Integers, size: int) -> Iterator[tuple[Allocation | None, Any]]:
         """The addresses (1-D) by allocation: each with the positions of its addresses; None for those in none."""
         if not addresses.size:
             return
         first = self.holding(int(addresses.min()), size)
         if first is not None and int(addresses.max()) + size <= first.start + first.size:
-            yield first, np.arange(addresses.size)
+            yield first, slice(None)
             return
         number = np.searchsorted(self._starts, addresses, "right") - 1
         number[(number >= 0) & (addresses + size > self._ends[number])] = -1

@@ -196,6 +196,7 @@ def store(found: Tiles, raw: Array) -> None:
         addresses, valid = found.addresses()
         pointers.store(found.site, addresses, valid, raw)
         return
+    found.site.note_store(window.allocation, window.address)
     spread = found.frame.spread(raw)
     for lane, outer, inner in found.slices():
         access = found.site.access(int(found.frame.blocks[lane]))
