@@ -109,6 +109,7 @@ def test_one_after_the_other_and_all(workload: Path, capsys: pytest.CaptureFixtu
     [
         (["--configuration", "2"], 2, "configurations 0 to 1"),
         (["--configuration", "0", "--all"], 2, "exclude each other"),
+        (["--seed", "3"], 2, "add --shuffle"),
         (["--target", "sm_1"], 2, "no target 'sm_1'"),
     ],
 )

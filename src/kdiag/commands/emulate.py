@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from kdiag.errors import FAILURE, ToolMissing, UsageError
 
@@ -64,6 +65,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     missing = [package for package, module in NEEDED.items() if find_spec(module) is None]
     if missing:
         raise ToolMissing(f"kdiag emulate needs {', '.join(missing)}: pip install {' '.join(missing)}.")
+    if not shuffle and ctx.get_parameter_source("seed") is ParameterSource.COMMANDLINE:
+        raise UsageError("--seed is of the order that --shuffle makes; add --shuffle, or leave it out.")
     if every and configuration is not None:
         raise UsageError("--all and --configuration exclude each other; leave one out.")
     if target not in TARGETS:

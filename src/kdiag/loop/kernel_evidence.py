@@ -76,6 +76,6 @@ def python_workload(what: Path, named: Path | None) -> Workload:
     if isinstance(found, CommandWorkload):
         bench = shlex.join(found.bench)
         raise UsageError(
-            f"{found.path} runs its kernel with a command; profile it under Nsight Compute: kdiag profile -- {bench}."
+            f"{found.path} runs its kernel with a command, not in Python; under Nsight Compute: kdiag profile -- {bench}."
         )
     return found
