@@ -38,7 +38,7 @@ def answer(case: Case) -> tuple[Result, bool]:
     try:
         stream = torch.cuda.current_stream()
         first, second = run(case, "cuda", stream), run(case, "cuda", stream)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 - whatever a case raises is its result
         refused = isinstance(error, ct.TileError) and not isinstance(error, ct.TileCompilerTimeoutError)
         status = "refused" if refused else "failed"
         text = f"{type(error).__name__}: {' '.join(str(error).split())}"[:MESSAGE]

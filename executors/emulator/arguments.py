@@ -121,6 +121,7 @@ def _allocation(start: int, size: int, cell: int, owner: Any, never: NeverWritte
     tracked = never.at(start)
     if tracked is None:
         return allocation_at(start, size, cell, owner)
+    tracked.refresh()
     undefined = tracked.with_cells_of(cell)
     allocation = tracked.allocation
     allocation.owner, allocation.written_at, allocation.read = owner, {}, False

@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from cuda.tile import MemoryOrder
 from cuda.tile._ir import ops as ir
 
 from kdiag.executors.emulator import arithmetic, pointers, views
@@ -14,7 +13,7 @@ from kdiag.executors.emulator.access import Site
 from kdiag.executors.emulator.dtypes import numpy_dtype
 from kdiag.executors.emulator.frame import Frame, Origins
 from kdiag.executors.emulator.memory import RAW_TYPES
-from kdiag.executors.emulator.memory_operations import active_elements
+from kdiag.executors.emulator.memory_operations import active_elements, output_used, synchronize
 from kdiag.executors.emulator.shapes import NO_TOKEN
 
 Array = npt.NDArray[Any]
@@ -40,12 +39,8 @@ def _changed(mode: Mode, before: Array, operand: Array, dtype: Any) -> Array:
 
 
 def _synchronize(frame: Frame, operation: Any) -> None:
-    """Release and acquire. A block that does not look at what it found cannot know whether it came after another."""
-    order, looks = operation.memory_order, operation.result_vars[0].name in frame.run.code.used
-    if order in (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL):
-        frame.run.release(frame.blocks)
-    if looks and order in (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL):
-        frame.run.acquire(frame.blocks)
+    looks = operation.result_vars[0].name in frame.run.code.used
+    synchronize(frame, operation.memory_order, looks=looks)
 
 
 def _of_all_lanes(frame: Frame, value: Array, addresses: Array) -> Array:
@@ -72,7 +67,7 @@ def _updated(frame: Frame, operation: Any, addresses: Array, active: Array) -> t
 def read_modify_write(frame: Frame, operation: ir.TileAtomicRMW) -> None:
     """ct.atomic_add, atomic_max, atomic_xchg and the like; the result is what was there before."""
     active = active_elements(frame, operation)
-    _operand_used(frame, operation.update, active, frame[operation.pointer], operation.loc)
+    output_used(frame, operation.update, active, frame[operation.pointer], operation.loc)
     before, origins = _updated(frame, operation, frame[operation.pointer], active)
     _synchronize(frame, operation)
     frame.set(operation.result_vars[0], before, origins)
@@ -84,7 +79,7 @@ def reduce_into_view(frame: Frame, operation: ir.TileAtomicRedView) -> None:
     found = views.tiles(frame, operation)
     views.check(found, ())
     addresses, valid = found.addresses()
-    _operand_used(frame, operation.update, valid, addresses, operation.loc)
+    output_used(frame, operation.update, valid, addresses, operation.loc)
     _updated(frame, operation, addresses, valid)
     frame.set(operation.result_var, NO_TOKEN)
 
@@ -93,7 +88,7 @@ def compare_and_swap(frame: Frame, operation: ir.TileAtomicCAS) -> None:
     """ct.atomic_cas: the bits are compared; where nothing is done the expected value is given back."""
     active = active_elements(frame, operation)
     for operand in (operation.expected, operation.desired):
-        _operand_used(frame, operand, active, frame[operation.pointer], operation.loc)
+        output_used(frame, operand, active, frame[operation.pointer], operation.loc)
     storage = numpy_dtype(operation.desired.get_type().dtype)
     raw, addresses = RAW_TYPES[storage.itemsize], frame[operation.pointer]
     expected, desired = (
@@ -110,13 +105,6 @@ def compare_and_swap(frame: Frame, operation: ir.TileAtomicCAS) -> None:
     value = np.where(np.broadcast_to(active, found.shape), found, expected.reshape(found.shape)).view(storage)
     frame.set(operation.result_vars[0], value)
     frame.set(operation.result_vars[1], NO_TOKEN)
-
-
-def _operand_used(frame: Frame, variable: Any, active: Array, addresses: Array, location: Any) -> None:
-    origins = frame.origins(variable)
-    if origins is not None:
-        used = np.where(active, origins, np.uint8(0))
-        frame.run.use(used, location, "an output", frame.blocks, addresses)
 
 
 HANDLERS = {

@@ -34,15 +34,7 @@ def binary(frame: Frame, operation: ir.RawBinaryArithmeticOperation) -> None:
     """add, sub, mul, floordiv, cdiv, truediv, pow, atan2, min, max and the remainder of C."""
     dtype = operation.result_var.get_type().dtype
     x, y = frame[operation.lhs], frame[operation.rhs]
-    value = arithmetic.binary(
-        operation.fn,
-        x,
-        y,
-        dtype,
-        rounding=operation.rounding_mode,
-        flush_to_zero=operation.flush_to_zero,
-        propagate_nan=operation.propagate_nan,
-    )
+    value = applied(operation, x, y)
     origins = any_of(frame, (operation.lhs, operation.rhs))
     if datatype.is_integral(dtype):
         if operation.fn in ("floordiv", "cdiv", "c_mod"):
@@ -50,6 +42,19 @@ def binary(frame: Frame, operation: ir.RawBinaryArithmeticOperation) -> None:
         elif operation.fn in ("add", "sub", "mul") and operation in frame.run.code.index_arithmetic:
             _check_overflow(frame, operation, x, y)
     frame.set(operation.result_var, value, origins)
+
+
+def applied(operation: ir.RawBinaryArithmeticOperation, x: Array, y: Array) -> Array:
+    """What an operation with its attributes makes of two arrays."""
+    return arithmetic.binary(
+        operation.fn,
+        x,
+        y,
+        operation.result_var.get_type().dtype,
+        rounding=operation.rounding_mode,
+        flush_to_zero=operation.flush_to_zero,
+        propagate_nan=operation.propagate_nan,
+    )
 
 
 def _division_by_zero(

@@ -101,14 +101,12 @@ class Frame:
             return self._inherited(variable)
 
     def _inherited(self, variable: Any) -> Any:
-        if self._parent is None:
+        if self._parent is None or self._positions is None:
             raise AssertionError(f"{variable.name} is used before it is defined")
-        value = self._parent[variable]
-        if self._positions is not None:
-            value = take(value, self._positions)
-            origins = self._parent.origins(variable)
-            if origins is not None:
-                self._origins[variable.name] = take(origins, self._positions)
+        value = take(self._parent[variable], self._positions)
+        origins = self._parent.origins(variable)
+        if origins is not None:
+            self._origins[variable.name] = take(origins, self._positions)
         self._values[variable.name] = value
         return value
 

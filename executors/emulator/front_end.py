@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 from importlib.metadata import version
+from math import prod
 from types import FunctionType
 from typing import Any
 
@@ -34,14 +35,17 @@ from kdiag.records import Fault
 BYTECODE = BytecodeVersion.V_13_4  # of the tile compiler that kdiag pins
 
 
+UPDATES = (ir.TileAtomicRMW, ir.TileAtomicRedView)
+
+
 @dataclass(frozen=True)
 class Code:
     """A kernel's IR for one signature, and what is found out about it once.
 
     `stored` are the parameters whose memory it may write, by the name of their base pointer; None if that is not known.
     `gathers` by the name of the pointer, `slices` by that of the array; `index_arithmetic` holds the integer operations
-    that indices come from; `used` are the names of the variables that some operation uses; `lockstep` says whether blocks may run in lockstep: none waits for another or uses what another's
-    atomics left; `may_wait`, that one may wait for another in a loop.
+    that indices come from; `used` are the names of the variables that some operation uses; `lockstep` says whether blocks may run in
+    lockstep: none waits for another or uses what another's atomics left; `may_wait`, that one may wait for another in a loop.
     """
 
     body: Any
@@ -140,10 +144,7 @@ def _elements(operation: Any) -> int:
     for variable in operation.result_vars:
         shape = getattr(variable.try_get_type(), "shape", ())
         if isinstance(shape, tuple) and all(isinstance(size, int) for size in shape):
-            count = 1
-            for size in shape:
-                count *= size
-            most = max(most, count)
+            most = max(most, prod(shape))
     return most
 
 
@@ -152,9 +153,9 @@ def _in_lockstep(body: Any, used: frozenset[str]) -> bool:
 
     Sums of floats, and unlike updates of one place, depend on the order of the updates.
     """
-    updates = [one for one in body.traverse() if isinstance(one, ir.TileAtomicRMW | ir.TileAtomicRedView)]
+    updates = [one for one in body.traverse() if isinstance(one, UPDATES)]
     repeated = any(
-        isinstance(one, ir.TileAtomicRMW | ir.TileAtomicRedView)
+        isinstance(one, UPDATES)
         for loop in body.traverse()
         if isinstance(loop, Loop)
         for one in loop.body.traverse()

@@ -10,7 +10,6 @@ from cuda.tile import MemoryOrder, PaddingMode
 from cuda.tile._datatype import PointerInfo
 from cuda.tile._ir import ops as ir
 from cuda.tile._ir.cast_ops import AddrSpaceCast, ReinterpretPointer
-from cuda.tile._ir.type import StridedViewTy
 
 from kdiag.executors.emulator import pointers, views
 from kdiag.executors.emulator.access import Site
@@ -54,14 +53,13 @@ def same_array(frame: Frame, operation: Any) -> None:
 def number_of_tiles(frame: Frame, operation: ir.NumTiles) -> None:
     """How many tiles begin inside the array, along each axis of the view."""
     kind, view = operation.view.get_type(), frame[operation.view]
-    steps = kind.traversal_steps if isinstance(kind, StridedViewTy) else kind.tile_shape
-    for result, axis, step in zip(operation.result_vars, kind.order, steps, strict=True):
+    for result, axis, step in zip(operation.result_vars, kind.order, views.steps(kind), strict=True):
         frame.set(result, -(-view.shape[axis] // step).astype(np.int32))
 
 
 def load_tile(frame: Frame, operation: ir.TileLoad) -> None:
     """ct.load and its kin."""
-    _order(frame, operation.memory_order)
+    synchronize(frame, operation.memory_order)
     found = views.tiles(frame, operation)
     views.check(found, operation.inbounds)
     kind = operation.view.get_type()
@@ -92,17 +90,19 @@ def store_tile(frame: Frame, operation: ir.TileStore) -> None:
     """ct.store and its kin."""
     found = views.tiles(frame, operation)
     views.check(found, operation.inbounds)
-    _stored(frame, operation.tile, operation.loc, found)
+    if frame.origins(operation.tile) is not None:
+        addresses, inside = found.addresses()
+        output_used(frame, operation.tile, inside, addresses, operation.loc)
     views.store(found, _raw(frame[operation.tile]))
-    _order(frame, operation.memory_order)
+    synchronize(frame, operation.memory_order)
     frame.set(operation.result_var, NO_TOKEN)
 
 
-def _stored(frame: Frame, variable: Any, location: Any, found: views.Tiles) -> None:
+def output_used(frame: Frame, variable: Any, active: Array, addresses: Array, location: Any) -> None:
+    """Report what is undefined of a value whose active elements go to the addresses."""
     origins = frame.origins(variable)
     if origins is not None:
-        addresses, inside = found.addresses()
-        used = np.where(inside, origins, np.uint8(0))
+        used = np.where(active, origins, np.uint8(0))
         frame.run.use(used, location, "an output", frame.blocks, addresses)
 
 
@@ -111,11 +111,12 @@ def _raw(value: Array) -> Array:
     return contiguous.view(RAW_TYPES[contiguous.dtype.itemsize])
 
 
-def _order(frame: Frame, order: MemoryOrder) -> None:
-    if order in (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL):
-        frame.run.acquire(frame.blocks)
+def synchronize(frame: Frame, order: MemoryOrder, *, looks: bool = True) -> None:
+    """Release and acquire. A block that does not look at what it found cannot know whether it came after another."""
     if order in (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL):
         frame.run.release(frame.blocks)
+    if looks and order in (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL):
+        frame.run.acquire(frame.blocks)
 
 
 def pointer_offset(frame: Frame, operation: ir.PointerOffset) -> None:
@@ -174,11 +175,9 @@ def load_pointer(frame: Frame, operation: ir.LoadPointer) -> None:
 def store_pointer(frame: Frame, operation: ir.StorePointer) -> None:
     """ct.scatter and stores to raw memory."""
     active = active_elements(frame, operation)
-    origins = frame.origins(operation.value)
-    if origins is not None:
-        used = np.where(active, origins, np.uint8(0))
-        frame.run.use(used, operation.loc, "an output", frame.blocks, frame[operation.pointer])
-    pointers.store(Site(frame, operation.loc), frame[operation.pointer], active, _raw(frame[operation.value]))
+    addresses = frame[operation.pointer]
+    output_used(frame, operation.value, active, addresses, operation.loc)
+    pointers.store(Site(frame, operation.loc), addresses, active, _raw(frame[operation.value]))
     frame.set(operation.result_var, NO_TOKEN)
 
 

@@ -103,14 +103,13 @@ class NeverWritten:
             self._forgotten(found)
 
     def at(self, start: int) -> Tracked | None:
-        """What is followed at an address, brought up to date."""
+        """What is followed at an address."""
         found = self._tracked.get(start)
         if found is None:
             return None
         if not found.alive():  # other memory may lie there by now
             self._forget(start)
             return None
-        found.refresh()
         return found
 
     def all(self) -> list[Tracked]:

@@ -25,7 +25,8 @@ def load(site: Site, addresses: Array, active: Array, size: int) -> tuple[Array,
     """
     addresses, active = np.broadcast_arrays(addresses, active)
     frame = site.frame
-    if frame.run.memory.watched_at(addresses[active], size):  # who read it matters
+    shared = addresses.shape[0] < frame.count
+    if shared and frame.run.memory.watched_at(addresses[active], size):  # who read it matters
         addresses, active = frame.spread(addresses), frame.spread(active)
     raw = np.zeros(addresses.shape, RAW_TYPES[size])
     origins: Origins | None = None

@@ -14,8 +14,7 @@ from cuda.tile._ir.arithmetic_ops import RawBinaryArithmeticOperation
 from cuda.tile._ir.control_flow_ops import EndBranch
 from cuda.tile._ir.ops import TileReduce, TileScan
 
-from kdiag.executors.emulator import arithmetic
-from kdiag.executors.emulator.elementwise import any_of
+from kdiag.executors.emulator.elementwise import any_of, applied
 from kdiag.executors.emulator.frame import Frame, Origins
 
 Array = npt.NDArray[Any]
@@ -68,17 +67,7 @@ class Reductions:
         """The function of the body on arrays of any shape (lanes, ...)."""
         simple = _single_operation(operation.body)
         if simple is not None:
-            return lambda left, right: [
-                arithmetic.binary(
-                    simple.fn,
-                    left[0],
-                    right[0],
-                    simple.result_var.get_type().dtype,
-                    rounding=simple.rounding_mode,
-                    flush_to_zero=simple.flush_to_zero,
-                    propagate_nan=simple.propagate_nan,
-                )
-            ]
+            return lambda left, right: [applied(simple, left[0], right[0])]
         return lambda left, right: self._through_body(frame, operation, left, right)
 
     def _through_body(

@@ -89,6 +89,13 @@ class Tiles:
             yield lane, tuple(outer), tuple(inner)
 
 
+def steps(kind: Any) -> tuple[int, ...]:
+    """How many elements lie between the starts of neighbouring tiles of a view, along each axis of the tile."""
+    if isinstance(kind, GatherScatterViewTy):
+        return (1,) * len(kind.tile_shape)
+    return tuple(kind.traversal_steps if isinstance(kind, StridedViewTy) else kind.tile_shape)
+
+
 def tiles(frame: Frame, operation: Any) -> Tiles:
     """The tiles that an operation with a view and an index is about."""
     for item in operation.index:
@@ -99,12 +106,8 @@ def tiles(frame: Frame, operation: Any) -> Tiles:
     coordinates = []
     for axis, item in enumerate(operation.index):
         value = frame[item].astype(np.int64)
-        if isinstance(kind, GatherScatterViewTy):
-            step = 1
-        else:
-            step = (kind.traversal_steps if isinstance(kind, StridedViewTy) else shape)[axis]
         if value.ndim == 1:
-            value = value[:, None] * step + np.arange(shape[axis])
+            value = value[:, None] * steps(kind)[axis] + np.arange(shape[axis])
         coordinates.append(value)
     sparse = isinstance(kind, GatherScatterViewTy)
     size = max(1, kind.array_ty.dtype.bitwidth // 8)
