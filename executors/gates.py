@@ -85,3 +85,5 @@ def _holds(promise: Promise, before: float, after: float) -> bool:
             return after == 0
         case "not-worse":
             return after <= before
+        case "at-lines" | "not-at-lines":
+            raise NotImplementedError

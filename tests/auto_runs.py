@@ -54,7 +54,7 @@ class Project:
 def project(folder: Path, example: str) -> Project:
     """Copy an example into a new repository below `folder` and commit it."""
     root = folder / "user"
-    shutil.copytree(EXAMPLES / example, root, ignore=shutil.ignore_patterns("*.ncu-rep", "__pycache__"))
+    shutil.copytree(EXAMPLES / example, root, ignore=shutil.ignore_patterns("*.ncu-rep*", "__pycache__"))
     made = Project(root, folder / "run")
     made.git("init", "-q")
     made.git("add", "-A")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kdiag.executors.edits.base import Subject
 from kdiag.records import Proposal, Variant
 
 STORE = "ct.scatter(y, (row, columns), ct.astype(result, y.dtype), check_bounds=True)"
@@ -21,13 +22,13 @@ WRONG = {
 }
 
 
-def propose(source: str, file: str, kernel: str, target: str) -> tuple[Proposal, ...]:
+def propose(subject: Subject, file: str) -> tuple[Proposal, ...]:
     """The wrong edits as proposals of H, in the form of `kdiag.executors.edits.registry.propose`."""
-    del file, kernel, target
+    del file
     proposals = []
     for name, (old, new) in WRONG.items():
-        if old in source:
-            edited = source.replace(old, new)
+        if old in subject.source:
+            edited = subject.source.replace(old, new)
             proposals.append(
                 Proposal(Variant("H", name), f"planted: {name}", "changes-rounding", edited, None, None)
             )

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from kdiag.executors.edits.base import Applied, Skipped
+from kdiag.executors.edits.base import Applied, Skipped, Subject
+from kdiag.executors.edits.examples.fast_math import elementwise, loop
 from kdiag.executors.edits.fast_math import RECIPES, FastMath
-from kdiag.executors.edits.fast_math_examples import elementwise, loop
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.records import CompileEvidence, Variant
 
@@ -74,7 +74,7 @@ def _result(source: str) -> float:
 @given(EXPRESSIONS, st.sampled_from(list(RECIPES)))
 def test_values_stay(expression, name):
     source = elementwise(expression.strip())
-    outcome = FastMath().apply(source, "elementwise", Variant("H", name))
+    outcome = FastMath().apply(Subject(source, "elementwise"), Variant("H", name))
     assume(isinstance(outcome, Applied))
     try:
         before = _result(source)
@@ -92,8 +92,8 @@ def test_values_stay(expression, name):
     "text", ["", "def f(:", "import cuda.tile as ct\n", "x = 1\n\x00", "\ufeff", "def elementwise(): pass"]
 )
 def test_any_text_is_skipped_and_nothing_raised(name, text):
-    assert isinstance(FastMath().apply(text, "elementwise", Variant("H", name)), Skipped)
-    assert isinstance(Tf32Guard().apply(text, "elementwise", Variant("D", "tf32")), Skipped)
+    assert isinstance(FastMath().apply(Subject(text, "elementwise"), Variant("H", name)), Skipped)
+    assert isinstance(Tf32Guard().apply(Subject(text, "elementwise"), Variant("D", "tf32")), Skipped)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_an_accumulator_that_a_loop_may_change_is_left_alone(doubt):
         "    total = total / w", f"        {doubt}\n    total = total / w"
     )
     ast.parse(source)
-    outcome = FastMath().apply(source, "average", Variant("H", "approx-division"))
+    outcome = FastMath().apply(Subject(source, "average"), Variant("H", "approx-division"))
     assert isinstance(outcome, Skipped)
     assert "cannot tell that `total / weight`" in outcome.reason
 
@@ -118,7 +118,7 @@ def test_an_accumulator_that_a_loop_may_change_is_left_alone(doubt):
 def test_only_the_named_kernel_changes():
     first = elementwise("a / b")
     second = elementwise("ct.exp(a)").replace("def elementwise", "def other").partition("EPS = 1e-6")[2]
-    outcome = FastMath().apply(first + second, "elementwise", Variant("H", "all"))
+    outcome = FastMath().apply(Subject(first + second, "elementwise"), Variant("H", "all"))
     assert isinstance(outcome, Applied)
     assert outcome.source.endswith(second)
 
@@ -135,7 +135,7 @@ def _compiled(example: str, edit, variant: Variant, folder: Path, exchange=SAME)
         for node in ast.walk(ast.parse(before))
         if isinstance(node, ast.FunctionDef) and node.decorator_list
     )
-    outcome = edit.apply(before, kernel, variant)
+    outcome = edit.apply(Subject(before, kernel), variant)
     assert isinstance(outcome, Applied), outcome
     sources = [folder / "before.py", folder / "after.py"]
     for path, text in zip(sources, (before, outcome.source), strict=True):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kdiag.executors.edits.base import Applied, Skipped
+from kdiag.executors.edits.base import Applied, Skipped, Subject
 from kdiag.executors.edits.tile_load_store import TileLoadStore
 from kdiag.executors.edits.tile_sizes import TileSizes
 from kdiag.records import Variant
@@ -25,7 +25,9 @@ def run(x, y):
 
 
 def tiles(body: str, module: str = "") -> Applied | Skipped:
-    outcome = TileLoadStore().apply(HEAD.format(module=module) + body, "k", Variant("A", "tile-load"))
+    outcome = TileLoadStore().apply(
+        Subject(HEAD.format(module=module) + body, "k"), Variant("A", "tile-load")
+    )
     assert isinstance(outcome, Applied | Skipped)
     return outcome
 
@@ -69,7 +71,7 @@ def test_a_padding_that_is_bound_elsewhere_is_not_known(module: str) -> None:
 
 def sizes(body: str, variant: str = "size=512", value: int = 512) -> Applied | Skipped:
     source = HEAD.format(module="SIZE = 256") + body + LAUNCH
-    outcome = TileSizes().apply(source, "k", Variant("G", variant, {"size": value}))
+    outcome = TileSizes().apply(Subject(source, "k"), Variant("G", variant, {"size": value}))
     assert isinstance(outcome, Applied | Skipped)
     return outcome
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from kdiag import workload as workloads
 from kdiag.diagnose.compiler.observe import from_compilation
-from kdiag.executors.edits.base import Applied, Skipped
-from kdiag.executors.edits.padding_modes import VALUE_OF_MODE, mode_of_value
-from kdiag.executors.edits.store_without_tma import StoreWithoutTma
+from kdiag.executors.edits.accesses.padding_modes import VALUE_OF_MODE, mode_of_value
+from kdiag.executors.edits.base import Applied, Skipped, Subject
+from kdiag.executors.edits.examples.tile_load_store import ADD, ROW_COPY, SCALE, SOFTMAX
 from kdiag.executors.edits.tile_load_store import FORWARD, INVERSE, TileLoadStore
-from kdiag.executors.edits.tile_load_store_examples import ADD, ROW_COPY, SCALE, SOFTMAX
+from kdiag.executors.edits.without_tma import WithoutTma
 from kdiag.records import CompileFailure, Evidence, Variant
 from kdiag.workload import Workload, load_module
 
@@ -30,7 +30,7 @@ KERNELS = ("softmax", "rms_norm", "vector_add")
 
 
 def edited(source: str, kernel: str, variant: str) -> str:
-    outcome = TileLoadStore().apply(source, kernel, Variant("A", variant))
+    outcome = TileLoadStore().apply(Subject(source, kernel), Variant("A", variant))
     assert isinstance(outcome, Applied), outcome
     return outcome.source
 
@@ -106,7 +106,9 @@ def test_there_and_back_leaves_no_tile_access(name: str) -> None:
     assert "ct.load" not in back
     assert "ct.store" not in back
     for variant in FORWARD:
-        assert isinstance(TileLoadStore().apply(tiles, f"{name}_kernel", Variant("A", variant)), Skipped)
+        assert isinstance(
+            TileLoadStore().apply(Subject(tiles, f"{name}_kernel"), Variant("A", variant)), Skipped
+        )
 
 
 @pytest.mark.parametrize("value", [text for text in VALUE_OF_MODE.values() if text is not None])
@@ -141,9 +143,9 @@ def test_only_the_very_same_padding_is_carried_over(written: str, mode: str | No
 @given(st.text(max_size=200) | st.integers(0, len(SOFTMAX)).map(lambda cut: SOFTMAX[:cut]))
 @settings(max_examples=60, deadline=None)
 def test_no_text_makes_the_edits_raise(text: str) -> None:
-    for edit in (TileLoadStore(), StoreWithoutTma()):
-        for variant in edit.variants(text, "softmax", "sm_90"):
-            outcome = edit.apply(text, "softmax", variant)
+    for edit in (TileLoadStore(), WithoutTma()):
+        for variant in edit.variants(Subject(text, "softmax")):
+            outcome = edit.apply(Subject(text, "softmax"), variant)
             assert isinstance(outcome, Applied | Skipped)
 
 
@@ -166,7 +168,7 @@ def stale(x, y, n: int, T: ct.Constant[int]):
 def test_a_range_left_over_from_another_loop_is_refused() -> None:
     """`columns` still holds the last tile of the first loop; tile number j would be another one."""
     left_over = STALE.format(first="pass", second="pass")
-    outcome = TileLoadStore().apply(left_over, "stale", Variant("A", "tile-load-store"))
+    outcome = TileLoadStore().apply(Subject(left_over, "stale"), Variant("A", "tile-load-store"))
     assert isinstance(outcome, Skipped)
     renewed = STALE.format(first="pass", second="columns = j * T + ct.arange(T, dtype=ct.int32)")
     assert "index=(row, j)" in edited(renewed, "stale", "tile-load-store")
@@ -211,7 +213,7 @@ def test_the_compiler_keeps_what_each_variant_promises(
     steps = [("", variant) for variant in COMPILED] + [("tile-load-store", INVERSE)]
     for parent, variant in steps:
         text = source if not parent else edited(source, f"{name}_kernel", parent)
-        outcome = TileLoadStore().apply(text, f"{name}_kernel", Variant("A", variant))
+        outcome = TileLoadStore().apply(Subject(text, f"{name}_kernel"), Variant("A", variant))
         assert isinstance(outcome, Applied)
         for promise in outcome.promises:
             before, after = (count(observed[name, v][promise.observation]) for v in (parent, variant))

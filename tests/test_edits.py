@@ -1,11 +1,12 @@
 """Every edit does what its examples say, what it makes compiles, and the registry offers it as a proposal."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from edit_compilation import compile_to_cubin
-from kdiag.executors.edits.base import Applied, Edit, Example, Skipped
+from kdiag.executors.edits.base import Applied, Edit, Example, Skipped, Subject
 from kdiag.executors.edits.registry import EDITS, EXECUTORS, propose, unified_diff
 from kdiag.executors.edits.tile_sizes import TileSizes
 from kdiag.records import Proposal, Variant
@@ -26,7 +27,7 @@ def variant(edit: Edit, example: Example) -> Variant:
 
 def offered(name: str, target: str = "sm_90") -> tuple[Proposal, ...]:
     path = next(p for p in (KERNELS / name).glob("*.py") if p.name != "workload.py")
-    return propose(path.read_text(), path.name, f"{path.stem}_kernel", target)
+    return propose(Subject(path.read_text(), f"{path.stem}_kernel", target), path.name)
 
 
 def names(proposals: tuple[Proposal, ...], optimization: str) -> list[str]:
@@ -35,19 +36,19 @@ def names(proposals: tuple[Proposal, ...], optimization: str) -> list[str]:
 
 @pytest.mark.parametrize(("edit", "example"), PASSING, ids=named(PASSING))
 def test_an_example_becomes_what_it_says_and_then_stays(edit: Edit, example: Example) -> None:
-    outcome = edit.apply(example.before, example.kernel, variant(edit, example))
+    outcome = edit.apply(example.subject, variant(edit, example))
     assert isinstance(outcome, Applied), outcome
     assert outcome.source == example.after
     assert outcome.where is not None
     assert 1 <= outcome.where.line <= len(example.before.splitlines())
-    again = edit.apply(outcome.source, example.kernel, variant(edit, example))
+    again = edit.apply(replace(example.subject, source=outcome.source), variant(edit, example))
     assert isinstance(again, Skipped), again
 
 
 @pytest.mark.parametrize(("edit", "example"), REFUSED, ids=named(REFUSED))
 def test_a_refused_example_says_why(edit: Edit, example: Example) -> None:
     assert example.refused
-    outcome = edit.apply(example.before, example.kernel, variant(edit, example))
+    outcome = edit.apply(example.subject, variant(edit, example))
     assert isinstance(outcome, Skipped), outcome
     assert example.refused in outcome.reason
 
@@ -114,7 +115,7 @@ def test_proposals_differ_and_carry_their_file_and_diff(name: str) -> None:
 
 def test_a_file_without_the_kernel_gets_one_reason_for_each_edit() -> None:
     for source in ("x = 1\n", "def broken(:\n", ""):
-        proposals = propose(source, "k.py", "kernel", "sm_90")
+        proposals = propose(Subject(source, "kernel"), "k.py")
         assert [p.variant.optimization for p in proposals] == list(EXECUTORS)
         assert all(p.why_not for p in proposals)
 
@@ -126,5 +127,5 @@ def test_a_diff_says_when_the_last_line_has_no_end() -> None:
 def test_two_launches_must_agree_on_the_constant() -> None:
     source = next(x.before for x in TileSizes.examples if x.kernel == "double_kernel" and x.after)
     other = source + source.partition("def double(")[2].join(["\n\ndef again(", ""])
-    outcome = TileSizes().apply(other, "double_kernel", Variant("G", "block=512", {"block": 512}))
+    outcome = TileSizes().apply(Subject(other, "double_kernel"), Variant("G", "block=512", {"block": 512}))
     assert outcome == Skipped("the launches of the kernel pass different constants for T")

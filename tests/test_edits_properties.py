@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kdiag.executors.edits.base import Applied, Edit, Skipped
-from kdiag.executors.edits.parsing import parse
+from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
 from kdiag.executors.edits.registry import EDITS, EXECUTORS, propose
-from kdiag.executors.edits.syntax import read_kernel, remove_keyword, set_keyword
+from kdiag.executors.edits.syntax.kernel_source import read_kernel, remove_keyword, set_keyword
+from kdiag.executors.edits.syntax.parsing import parse
 from kdiag.executors.edits.tile_sizes import TileSizes
 
 SOURCES = [(example.before, example.kernel) for edit in EDITS for example in edit.examples]
@@ -85,8 +85,8 @@ def elementwise(draw: st.DrawFn) -> str:
 @QUICK
 @given(text=st.text(max_size=200), kernel=st.text(max_size=8))
 def test_any_text_is_skipped(edit: Edit, text: str, kernel: str) -> None:
-    for variant in edit.variants(text, kernel, "sm_90"):
-        assert not isinstance(edit.apply(text, kernel, variant), Applied)
+    for variant in edit.variants(Subject(text, kernel)):
+        assert not isinstance(edit.apply(Subject(text, kernel), variant), Applied)
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=EXECUTORS)
@@ -94,8 +94,8 @@ def test_any_text_is_skipped(edit: Edit, text: str, kernel: str) -> None:
 @given(case=damaged())
 def test_damaged_source_never_raises_and_results_parse(edit: Edit, case: tuple[str, str]) -> None:
     source, kernel = case
-    for variant in edit.variants(source, kernel, "sm_90")[:3]:
-        outcome = edit.apply(source, kernel, variant)
+    for variant in edit.variants(Subject(source, kernel))[:3]:
+        outcome = edit.apply(Subject(source, kernel), variant)
         if isinstance(outcome, Applied):
             ast.parse(outcome.source)
 
@@ -105,12 +105,14 @@ def test_damaged_source_never_raises_and_results_parse(edit: Edit, case: tuple[s
 def test_what_is_proposed_parses_is_final_and_leaves_the_rest_alone(source: str) -> None:
     whole = PREFIX + source + SUFFIX
     by_id = {edit.id: edit for edit in EDITS}
-    for proposal in propose(whole, "k.py", "total", "sm_90"):
+    for proposal in propose(Subject(whole, "total"), "k.py"):
         if proposal.source is not None:
             ast.parse(proposal.source)
             assert proposal.source.startswith(PREFIX)
             assert proposal.source.endswith(SUFFIX)
-            again = by_id[proposal.variant.optimization].apply(proposal.source, "total", proposal.variant)
+            again = by_id[proposal.variant.optimization].apply(
+                Subject(proposal.source, "total"), proposal.variant
+            )
             assert isinstance(again, Skipped), (proposal.variant, again)
 
 
@@ -119,10 +121,10 @@ def test_what_is_proposed_parses_is_final_and_leaves_the_rest_alone(source: str)
 def test_a_tile_size_changes_one_number_on_one_line(source: str, ending: str) -> None:
     source = (PREFIX + source + SUFFIX).replace("\n", ending)
     edit = TileSizes()
-    offered = edit.variants(source, "total", "sm_90")
+    offered = edit.variants(Subject(source, "total"))
     assert offered
     for variant in offered:
-        outcome = edit.apply(source, "total", variant)
+        outcome = edit.apply(Subject(source, "total"), variant)
         assert isinstance(outcome, Applied)
         before, after = source.split("\n"), outcome.source.split("\n")
         (pair,) = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]

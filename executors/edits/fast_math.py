@@ -10,13 +10,13 @@ from typing import ClassVar
 
 import libcst as cst
 
-from kdiag.executors.edits import fast_math_rewrites as rewrites
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped
-from kdiag.executors.edits.fast_math_examples import EXAMPLES
-from kdiag.executors.edits.fast_math_rewriter import Recipe, Rewriter
-from kdiag.executors.edits.fast_math_rewrites import CallRewrite, Math
-from kdiag.executors.edits.float32_values import float32_values
-from kdiag.executors.edits.syntax import KernelSource, dotted, nodes, read_kernel
+from kdiag.executors.edits.arithmetic import fast_math_rewrites as rewrites
+from kdiag.executors.edits.arithmetic.fast_math_rewriter import Recipe, Rewriter
+from kdiag.executors.edits.arithmetic.fast_math_rewrites import CallRewrite, Math
+from kdiag.executors.edits.arithmetic.float32_values import float32_values
+from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.examples.fast_math import EXAMPLES
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
 from kdiag.records import Promise, Safety, Variant
 
 # Compiled for sm_90 with cuda-tile 1.7: a row softmax shrinks from 14.5 to 7.0 KB (all), an RMS norm from 15.3 to 6.5 KB.
@@ -48,7 +48,7 @@ class FastMath(Edit):
     title: ClassVar[str] = "Fast math: exp2, approximate division, flush to zero"
     examples: ClassVar[tuple[Example, ...]] = EXAMPLES
 
-    def variants(self, source: str, kernel: str, target: str) -> tuple[Variant, ...]:
+    def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """All at once first, then each rewrite alone."""
         return tuple(Variant("H", name) for name in RECIPES)
 
@@ -56,12 +56,12 @@ class FastMath(Edit):
         """A few units in the last place of float32; tanh keeps about 11 bits."""
         return "changes-rounding"
 
-    def apply(self, source: str, kernel: str, variant: Variant) -> Outcome:
+    def apply(self, subject: Subject, variant: Variant) -> Outcome:
         """Rewrite what is certainly a float32 tile, or name the first expression that is not known to be one."""
         recipe = RECIPES.get(variant.name)
         if recipe is None:
             return Skipped(f"there is no fast-math variant {variant.name}")
-        found = read_kernel(source, kernel)
+        found = read_kernel(subject.source, subject.kernel)
         return found if isinstance(found, Skipped) else _rewritten(found, recipe)
 
 

@@ -10,10 +10,18 @@ from typing import ClassVar
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped
-from kdiag.executors.edits.hints_examples import EXAMPLES
-from kdiag.executors.edits.syntax import KernelSource, dotted, integer, keyword, nodes, read_kernel, replace
-from kdiag.executors.edits.syntax import set_keyword as with_keyword
+from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.examples.hints import EXAMPLES
+from kdiag.executors.edits.syntax.kernel_source import (
+    KernelSource,
+    dotted,
+    integer,
+    keyword,
+    nodes,
+    read_kernel,
+    replace,
+)
+from kdiag.executors.edits.syntax.kernel_source import set_keyword as with_keyword
 from kdiag.records import Variant
 
 OCCUPANCY, CTAS, WARPS = "occupancy", "num_ctas", "num_worker_warps"
@@ -33,12 +41,12 @@ class Hints(Edit):
     title: ClassVar[str] = "Decorator hint"
     examples: ClassVar[tuple[Example, ...]] = EXAMPLES
 
-    def variants(self, source: str, kernel: str, target: str) -> tuple[Variant, ...]:
+    def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """Every hint that means something on the target and is not set to that value already."""
-        read = read_kernel(source, kernel)
+        read = read_kernel(subject.source, subject.kernel)
         if isinstance(read, Skipped):
             return ()
-        clusters = has_clusters(target)
+        clusters = has_clusters(subject.target)
         allowed = {OCCUPANCY: True, CTAS: clusters and multiplies_matrices(read), WARPS: clusters}
         present = {name: integer(present_value(read, name)) for name in allowed}
         return tuple(
@@ -47,9 +55,9 @@ class Hints(Edit):
             if allowed[name] and present[name] != value
         )
 
-    def apply(self, source: str, kernel: str, variant: Variant) -> Outcome:
+    def apply(self, subject: Subject, variant: Variant) -> Outcome:
         """Replace the hint's value, or add the hint to the decorator."""
-        read = read_kernel(source, kernel)
+        read = read_kernel(subject.source, subject.kernel)
         if isinstance(read, Skipped):
             return read
         if not variant.settings:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import difflib
 from dataclasses import replace
 
-from kdiag.executors.edits.base import Applied, Edit, Skipped
+from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
 from kdiag.executors.edits.fast_math import FastMath
 from kdiag.executors.edits.hints import Hints
-from kdiag.executors.edits.store_without_tma import StoreWithoutTma
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.executors.edits.tile_load_store import TileLoadStore
 from kdiag.executors.edits.tile_sizes import TileSizes
+from kdiag.executors.edits.without_tma import WithoutTma
 from kdiag.records import Proposal, Variant
 
 EDITS: tuple[Edit, ...] = (
     TileLoadStore(),
     Tf32Guard(),
-    StoreWithoutTma(),
+    WithoutTma(),
     TileSizes(),
     FastMath(),
     Hints(),
@@ -26,31 +26,38 @@ EXECUTORS: tuple[str, ...] = tuple(edit.id for edit in EDITS)
 NOTHING_TO_TRY = "there is nothing to change in this kernel"
 
 
-def propose(source: str, file: str, kernel: str, target: str) -> tuple[Proposal, ...]:
+def propose(subject: Subject, file: str) -> tuple[Proposal, ...]:
     """Every variant of every edit, in order; an optimization that does not apply at all stands once, with the reason.
 
-    `file` names the source in the diff and in places, `target` is e.g. sm_90. No two proposals have the same source.
+    `file` names the source in the diff and in places. No two proposals have the same source.
     """
-    seen = {source}
+    seen = {subject.source}
     proposals: list[Proposal] = []
     for edit in EDITS:
-        offers = [_offer(edit, source, kernel, variant) for variant in edit.variants(source, kernel, target)]
+        offers = [_offer(edit, subject, variant) for variant in edit.variants(subject)]
         useful = []
         for offer in offers:
             if offer.source is not None and offer.source not in seen:
                 seen.add(offer.source)
-                useful.append(_located(offer, source, file))
-        proposals += useful or [_refusal(edit, source, kernel, offers)]
+                useful.append(_located(offer, subject.source, file))
+        proposals += useful or [_refusal(edit, subject, offers)]
     return tuple(proposals)
 
 
-def _offer(edit: Edit, source: str, kernel: str, variant: Variant) -> Proposal:
+def _offer(edit: Edit, subject: Subject, variant: Variant) -> Proposal:
     """What the edit makes of one variant."""
-    outcome = edit.apply(source, kernel, variant)
+    outcome = edit.apply(subject, variant)
     if isinstance(outcome, Applied):
         safety = outcome.safety or edit.safety(variant)
         return Proposal(
-            variant, edit.title, safety, outcome.source, None, outcome.where, promises=outcome.promises
+            variant,
+            edit.title,
+            safety,
+            outcome.source,
+            None,
+            outcome.where,
+            promises=outcome.promises,
+            warnings=outcome.warnings,
         )
     why_not = outcome.reason if isinstance(outcome, Skipped) else outcome.error
     return Proposal(variant, edit.title, edit.safety(variant), None, why_not, None)
@@ -63,9 +70,9 @@ def _located(offer: Proposal, source: str, file: str) -> Proposal:
     return replace(offer, where=where, diff=unified_diff(source, offer.source, file))
 
 
-def _refusal(edit: Edit, source: str, kernel: str, offers: list[Proposal]) -> Proposal:
+def _refusal(edit: Edit, subject: Subject, offers: list[Proposal]) -> Proposal:
     """One entry for an edit none of whose variants applies, with the reason of the most promising one."""
-    refused = offers[0] if offers else _offer(edit, source, kernel, Variant(edit.id, ""))
+    refused = offers[0] if offers else _offer(edit, subject, Variant(edit.id, ""))
     why_not = refused.why_not or NOTHING_TO_TRY
     return replace(refused, variant=Variant(edit.id, ""), source=None, why_not=why_not, where=None)
 

@@ -11,10 +11,10 @@ from typing import ClassVar, cast
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped
-from kdiag.executors.edits.syntax import KernelSource, nodes, read_kernel
-from kdiag.executors.edits.tf32_examples import EXAMPLES
-from kdiag.executors.edits.tf32_operands import refusal
+from kdiag.executors.edits.arithmetic.tf32_operands import refusal
+from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.examples.tf32_guard import EXAMPLES
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes, read_kernel
 from kdiag.records import Promise, Safety, Variant
 
 PROMISE = Promise("compile.mma_off_tensor_cores", "decreases", "matrix products run on tensor cores")
@@ -27,7 +27,7 @@ class Tf32Guard(Edit):
     title: ClassVar[str] = "TF32 operands for a float32 matrix product"
     examples: ClassVar[tuple[Example, ...]] = EXAMPLES
 
-    def variants(self, source: str, kernel: str, target: str) -> tuple[Variant, ...]:
+    def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """One: the cast has no settings."""
         return (Variant("D", "tf32"),)
 
@@ -35,9 +35,9 @@ class Tf32Guard(Edit):
         """A tfloat32 keeps 10 of the 23 bits of a float32 significand."""
         return "changes-rounding"
 
-    def apply(self, source: str, kernel: str, variant: Variant) -> Outcome:
+    def apply(self, subject: Subject, variant: Variant) -> Outcome:
         """Bind the guarded operands in front of each statement that holds a matrix product."""
-        found = read_kernel(source, kernel)
+        found = read_kernel(subject.source, subject.kernel)
         return found if isinstance(found, Skipped) else _guarded(found)
 
 

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped
-from kdiag.executors.edits.conversion import Conversion, Refusal, convert
-from kdiag.executors.edits.gather_to_load import gather_to_load, scatter_to_store
-from kdiag.executors.edits.kernel_view import KernelView, view_kernel
-from kdiag.executors.edits.load_to_gather import load_to_gather, store_to_scatter
-from kdiag.executors.edits.syntax import nodes
-from kdiag.executors.edits.tile_load_store_examples import EXAMPLES
+from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, convert
+from kdiag.executors.edits.accesses.gather_to_load import gather_to_load, scatter_to_store
+from kdiag.executors.edits.accesses.load_to_gather import load_to_gather, store_to_scatter
+from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.examples.tile_load_store import EXAMPLES
+from kdiag.executors.edits.syntax.kernel_source import nodes
+from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.records import Promise, Variant
 
 INVERSE = "gather-scatter"
@@ -29,16 +29,16 @@ class TileLoadStore(Edit):
     title: ClassVar[str] = "Replace gather and scatter by tile loads and stores, or the other way round"
     examples: ClassVar[tuple[Example, ...]] = EXAMPLES
 
-    def variants(self, source: str, kernel: str, target: str) -> tuple[Variant, ...]:
+    def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """All five; the inverse comes first where the kernel gathers nothing."""
-        view = view_kernel(source, kernel)
+        view = view_kernel(subject.source, subject.kernel)
         gathers = isinstance(view, KernelView) and view.source.calls("gather", "scatter")
         names = (*FORWARD, INVERSE) if gathers else (INVERSE, *FORWARD)
         return tuple(Variant(self.id, name) for name in names)
 
-    def apply(self, source: str, kernel: str, variant: Variant) -> Outcome:
+    def apply(self, subject: Subject, variant: Variant) -> Outcome:
         """Rewrite every access that certainly is a tile access; skip when there is none."""
-        view = view_kernel(source, kernel)
+        view = view_kernel(subject.source, subject.kernel)
         if isinstance(view, Skipped):
             return view
         if _defines_functions(view):

@@ -12,14 +12,14 @@ from typing import ClassVar
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped
-from kdiag.executors.edits.bindings import names_in
+from kdiag.executors.edits.arithmetic.matrix_roles import Roles, roles
+from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.examples.tile_sizes import EXAMPLES
 from kdiag.executors.edits.hints import WARPS, has_clusters, hinted, multiplies_matrices, present_value
-from kdiag.executors.edits.launch_site import TileConstant
-from kdiag.executors.edits.matrix_roles import Roles, roles
-from kdiag.executors.edits.syntax import KernelSource, integer, nodes, read_kernel, replace
-from kdiag.executors.edits.tile_constants import shapes, tile_constants
-from kdiag.executors.edits.tile_sizes_examples import EXAMPLES
+from kdiag.executors.edits.launches.launch_site import TileConstant
+from kdiag.executors.edits.launches.tile_constants import shapes, tile_constants
+from kdiag.executors.edits.syntax.bindings import names_in
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, integer, nodes, read_kernel, replace
 from kdiag.records import Promise, Safety, Scalar, Variant
 
 NO_SPILLS = Promise("compile.stack_bytes", "is-zero", "no registers are spilled")
@@ -36,20 +36,20 @@ class TileSizes(Edit):
     title: ClassVar[str] = "Tile sizes"
     examples: ClassVar[tuple[Example, ...]] = EXAMPLES
 
-    def variants(self, source: str, kernel: str, target: str) -> tuple[Variant, ...]:
+    def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """Sizes other than the present ones; those of a matrix product in the order in which they helped."""
-        tiles = _read(source, kernel)
+        tiles = _read(subject.source, subject.kernel)
         if isinstance(tiles, Skipped):
             return ()
         part = tiles.roles
         product = part.m is not None or part.n is not None
-        choices = _product_sizes(tiles, target) if product else _other_sizes(tiles)
+        choices = _product_sizes(tiles, subject.target) if product else _other_sizes(tiles)
         named = {_name(settings): settings for settings in choices if tiles.differ(settings)}
         return tuple(Variant(self.id, name, named[name]) for name in list(named)[:MOST_VARIANTS])
 
-    def apply(self, source: str, kernel: str, variant: Variant) -> Outcome:
+    def apply(self, subject: Subject, variant: Variant) -> Outcome:
         """Write the variant's sizes into the literals, and its worker warps into the decorator."""
-        tiles = _read(source, kernel)
+        tiles = _read(subject.source, subject.kernel)
         if isinstance(tiles, Skipped):
             return tiles
         unknown = variant.settings.keys() - {WARPS} - tiles.by_setting.keys()

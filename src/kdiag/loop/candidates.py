@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.registry import propose
 from kdiag.loop.compiler import Compiler, of_kernel
 from kdiag.loop.findings import Findings
@@ -40,7 +41,10 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
     Candidates are compiled from the top of the ranking down, until the first is one of which the compiler has spoken.
     The others keep their prior, since compiling a tile that spills can take half a minute.
     """
-    proposals = propose(request.source, compiler.file_name, request.kernel, compiler.target)
+    parent = request.findings.compilation
+    launches = () if isinstance(parent, CompileFailure) else tuple(each.launch for each in parent)
+    subject = Subject(request.source, request.kernel, compiler.target, launches)
+    proposals = propose(subject, compiler.file_name)
     inputs = PlanInputs(
         target=compiler.target,
         diagnosis=request.findings.diagnosis,

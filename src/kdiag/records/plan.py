@@ -16,12 +16,14 @@ class Promise:
     """What the compiler must say after an edit, relative to its parent; the effect gate checks it.
 
     `observation` is a name of `diagnose.compiler.observe.from_compilation` (e.g. `compile.tma_loads`), `change` how it
-    must move. `at_line` restricts remark counts to one line of the edited source.
+    must move. With `lines`, of the edited source, the compiler must say it of each of these lines ("at-lines") or of none
+    of them ("not-at-lines").
     """
 
     observation: str
-    change: Literal["increases", "decreases", "is-zero", "not-worse"]
+    change: Literal["increases", "decreases", "is-zero", "not-worse", "at-lines", "not-at-lines"]
     text: str
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What an executor offers for one variant. `source` is the whole edited file, None when skipped."""
+    """What an executor offers for one variant. `source` is the whole edited file, None when skipped.
+
+    `warnings` are sentences for whoever reads the diff.
+    """
 
     variant: Variant
     title: str
@@ -45,6 +50,7 @@ class Proposal:
     where: Place | None
     diff: str = ""
     promises: tuple[Promise, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

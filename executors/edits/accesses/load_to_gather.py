@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import libcst as cst
 
-from kdiag.executors.edits.conversion import Conversion, Refusal
-from kdiag.executors.edits.kernel_view import KernelView, code
-from kdiag.executors.edits.padding_modes import VALUE_OF_MODE
-from kdiag.executors.edits.range_access import TileAccess
-from kdiag.executors.edits.syntax import argument, keyword
-from kdiag.executors.edits.tile_shapes import shape_text, tile_shape
+from kdiag.executors.edits.accesses.conversion import Conversion, Refusal
+from kdiag.executors.edits.accesses.padding_modes import VALUE_OF_MODE
+from kdiag.executors.edits.accesses.range_access import TileAccess
+from kdiag.executors.edits.accesses.tile_shapes import shape_text, tile_shape
+from kdiag.executors.edits.syntax.kernel_source import argument, keyword
+from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 
 UNTRANSLATABLE = ("memory_order", "memory_scope")
 

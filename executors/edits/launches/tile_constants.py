@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.bindings import names_in
-from kdiag.executors.edits.launch_site import LaunchSite, TileConstant
-from kdiag.executors.edits.syntax import KernelSource, argument, dotted, nodes, positional
+from kdiag.executors.edits.launches.launch_site import LaunchSite, TileConstant
+from kdiag.executors.edits.syntax.bindings import names_in
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
 
 TUNERS = ("exhaustive_search", "autotune_launch")
 # The members of cuda.tile that take a tile's shape: the position and the name of that argument.

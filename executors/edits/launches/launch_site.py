@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.bindings import Bindings, names_in
-from kdiag.executors.edits.syntax import KernelSource, dotted, integer, nodes, positional
+from kdiag.executors.edits.syntax.bindings import Bindings, names_in
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, integer, nodes, positional
 
 
 @dataclass(frozen=True, eq=False)

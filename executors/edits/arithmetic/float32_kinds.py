@@ -10,7 +10,7 @@ from enum import Enum
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax import TileNames, argument
+from kdiag.executors.edits.syntax.kernel_source import TileNames, argument
 
 TRANSCENDENTAL = frozenset(
     {"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"}

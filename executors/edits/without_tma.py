@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped
-from kdiag.executors.edits.conversion import Conversion, convert
-from kdiag.executors.edits.kernel_view import KernelView, code, view_kernel
-from kdiag.executors.edits.store_without_tma_examples import EXAMPLES
-from kdiag.executors.edits.syntax import keyword, set_keyword
+from kdiag.executors.edits.accesses.conversion import Conversion, convert
+from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.examples.without_tma import EXAMPLES
+from kdiag.executors.edits.syntax.kernel_source import keyword, set_keyword
+from kdiag.executors.edits.syntax.kernel_view import KernelView, code, view_kernel
 from kdiag.records import Promise, Variant
 
 STORES = "stores"
@@ -18,23 +18,23 @@ LOADS = "loads"
 ONE_STORE = "store-"
 
 
-class StoreWithoutTma(Edit):
+class WithoutTma(Edit):
     """Switch TMA off for all stores of a kernel, one of them, or all loads."""
 
     id: ClassVar[str] = "F"
     title: ClassVar[str] = "Switch TMA off for a store or a load"
     examples: ClassVar[tuple[Example, ...]] = EXAMPLES
 
-    def variants(self, source: str, kernel: str, target: str) -> tuple[Variant, ...]:
+    def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """All stores; each store where there are several; all loads."""
-        view = view_kernel(source, kernel)
+        view = view_kernel(subject.source, subject.kernel)
         stores = view.source.calls("store") if isinstance(view, KernelView) else []
         single = [f"{ONE_STORE}{n}" for n in range(1, len(stores) + 1)] if len(stores) > 1 else []
         return tuple(Variant(self.id, name) for name in (STORES, *single, LOADS))
 
-    def apply(self, source: str, kernel: str, variant: Variant) -> Outcome:
+    def apply(self, subject: Subject, variant: Variant) -> Outcome:
         """Set the keyword on the calls that the variant names; skip where it is set already."""
-        view = view_kernel(source, kernel)
+        view = view_kernel(subject.source, subject.kernel)
         if isinstance(view, Skipped):
             return view
         if variant.name == LOADS:

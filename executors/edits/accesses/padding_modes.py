@@ -6,7 +6,7 @@ import math
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax import dotted
+from kdiag.executors.edits.syntax.kernel_source import dotted
 
 VALUE_OF_MODE = {
     "UNDETERMINED": None,

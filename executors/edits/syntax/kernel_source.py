@@ -15,7 +15,7 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.parsing import parse
+from kdiag.executors.edits.syntax.parsing import parse
 from kdiag.records import Place
 
 TILE_MODULE = "cuda.tile"

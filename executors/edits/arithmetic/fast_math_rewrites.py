@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.float32_kinds import Kind, combined, is_tile
-from kdiag.executors.edits.float32_values import Kinds
-from kdiag.executors.edits.syntax import TileNames, keyword, set_keyword
+from kdiag.executors.edits.arithmetic.float32_kinds import Kind, combined, is_tile
+from kdiag.executors.edits.arithmetic.float32_values import Kinds
+from kdiag.executors.edits.syntax.kernel_source import TileNames, keyword, set_keyword
 
 LOG2_E = "1.4426950408889634"
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import libcst as cst
 
-from kdiag.executors.edits.bindings import names_in
-from kdiag.executors.edits.conversion import Conversion, Refusal
-from kdiag.executors.edits.kernel_view import KernelView, code
-from kdiag.executors.edits.padding_modes import mode_of_value, number
-from kdiag.executors.edits.range_access import TileAccess, tile_access
-from kdiag.executors.edits.syntax import keyword, positional, remove_keyword, set_keyword
-from kdiag.executors.edits.tile_shapes import is_full
+from kdiag.executors.edits.accesses.conversion import Conversion, Refusal
+from kdiag.executors.edits.accesses.padding_modes import mode_of_value, number
+from kdiag.executors.edits.accesses.range_access import TileAccess, tile_access
+from kdiag.executors.edits.accesses.tile_shapes import is_full
+from kdiag.executors.edits.syntax.bindings import names_in
+from kdiag.executors.edits.syntax.kernel_source import keyword, positional, remove_keyword, set_keyword
+from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 
 CARRIED = ("check_bounds", "latency")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped
-from kdiag.executors.edits.kernel_view import KernelView, Rewrite, code
+from kdiag.executors.edits.syntax.kernel_view import KernelView, Rewrite, code
 from kdiag.records import Promise
 
 

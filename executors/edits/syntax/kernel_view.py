@@ -8,8 +8,8 @@ from typing import cast
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.bindings import Bindings, name_nodes, names_in
-from kdiag.executors.edits.syntax import KernelSource, dotted, nodes, read_kernel
+from kdiag.executors.edits.syntax.bindings import Bindings, name_nodes, names_in
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
 from kdiag.records import Place
 
 Rewrite = Callable[[cst.Call], cst.BaseExpression]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.kernel_view import KernelView, code, is_number
-from kdiag.executors.edits.syntax import argument, keyword
+from kdiag.executors.edits.syntax.kernel_source import argument, keyword
+from kdiag.executors.edits.syntax.kernel_view import KernelView, code, is_number
 
 
 @dataclass(frozen=True)

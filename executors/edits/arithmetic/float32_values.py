@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 
 import libcst as cst
 
-from kdiag.executors.edits.float32_kinds import Kind, combined, kind_of
-from kdiag.executors.edits.syntax import KernelSource, TileNames, nodes
+from kdiag.executors.edits.arithmetic.float32_kinds import Kind, combined, kind_of
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, TileNames, nodes
 
 Kinds = Mapping[cst.CSTNode, Kind | None]
 Environment = dict[str, Kind | None]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
-from kdiag.executors.edits.kernel_view import KernelView, code
-from kdiag.executors.edits.range_access import tile_access
-from kdiag.executors.edits.syntax import argument, positional
+from kdiag.executors.edits.accesses.range_access import tile_access
+from kdiag.executors.edits.syntax.kernel_source import argument, positional
+from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 
 SHAPE_ARGUMENT = {
     "load": (2, "shape"),

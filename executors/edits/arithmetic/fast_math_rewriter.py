@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import libcst as cst
 import libcst.matchers as m
 
-from kdiag.executors.edits.fast_math_rewrites import CallRewrite, Division, DivisionRewrite, Factor, Math
+from kdiag.executors.edits.arithmetic.fast_math_rewrites import (
+    CallRewrite,
+    Division,
+    DivisionRewrite,
+    Factor,
+    Math,
+)
 
 
 @dataclass(frozen=True)
