@@ -1,4 +1,7 @@
-"""Compiles the kernel of an edit's example on its own: float32 arrays of the rank in which it indexes them."""
+"""Compiles the kernel of an edit's example on its own: float32 arrays of the rank in which it indexes them.
+
+What is read from an array and then used in an index makes it an int32 array.
+"""
 
 import ast
 import importlib.util
@@ -11,26 +14,68 @@ ACCESSES = ("load", "store", "gather", "scatter")
 TILE, EXTENT = 64, 256
 
 
-def ranks(source: str) -> dict[str, int]:
-    """The rank of every array: the length of the tuple that indexes it, 1 for an index that is no tuple."""
-    found = {}
-    for node in ast.walk(ast.parse(source)):
-        name = getattr(getattr(node, "func", None), "attr", getattr(getattr(node, "func", None), "id", ""))
-        if isinstance(node, ast.Call) and name in ACCESSES and isinstance(node.args[0], ast.Name):
-            index = node.args[1] if len(node.args) > 1 else node.keywords[0].value
-            found[node.args[0].id] = len(index.elts) if isinstance(index, ast.Tuple) else 1
+def called(node: ast.AST) -> str:
+    """The last name of what a call calls, "" for anything else."""
+    function = getattr(node, "func", None)
+    return getattr(function, "attr", getattr(function, "id", ""))
+
+
+def accesses(tree: ast.AST) -> list[tuple[str, ast.expr]]:
+    """Array or view, and index, of every access to memory."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and called(node) in ACCESSES]
+    plain = [call for call in calls if call.args and isinstance(call.args[0], ast.Name)]
+    indices = [(c.args[0].id, c.args[1] if len(c.args) > 1 else c.keywords[0].value) for c in plain]  # type: ignore[attr-defined]
+    named = dict(assigned(tree))
+    return [(a, named.get(i.id, i) if isinstance(i, ast.Name) else i) for a, i in indices]
+
+
+def assigned(tree: ast.AST) -> list[tuple[str, ast.expr]]:
+    """Every name with what is assigned to it; tuples are taken apart."""
+    found: list[tuple[str, ast.expr]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            target, value = node.targets[0], node.value
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                pairs = list(zip(target.elts, value.elts, strict=True))
+            else:
+                pairs = [(target, value)]
+            found += [(name.id, part) for name, part in pairs if isinstance(name, ast.Name)]
     return found
+
+
+def ranks(source: str) -> dict[str, int]:
+    """The rank of every array: the length of the tuple that indexes it (or a slice of it), 1 for any other index."""
+    tree = ast.parse(source)
+    found = {name: len(i.elts) if isinstance(i, ast.Tuple) else 1 for name, i in accesses(tree)}
+    for view, value in assigned(tree):
+        if called(value) == "slice" and view in found:
+            found[value.func.value.id] = found[view]  # type: ignore[attr-defined]
+    return found
+
+
+def index_arrays(source: str) -> set[str]:
+    """The arrays whose values are used in an index or in the bounds of a slice, through any names."""
+    tree = ast.parse(source)
+    parts: list[ast.AST] = [index for _, index in accesses(tree)]
+    parts += [node for node in ast.walk(tree) if isinstance(node, ast.Call) and called(node) == "slice"]
+    used = {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
+    values = assigned(tree)
+    for _ in values:
+        used |= {n.id for name, v in values if name in used for n in ast.walk(v) if isinstance(n, ast.Name)}
+    read = [(name, value) for name, value in values if name in used and called(value) in ("load", "gather")]
+    return {value.args[0].id for _, value in read}  # type: ignore[attr-defined]
 
 
 def arguments(function: Any, source: str) -> list[Any]:
     """Tensors without storage for the arrays, a tile of 64 for constants, 256 for other numbers."""
     import torch
 
-    known = ranks(source)
+    known, indices = ranks(source), index_arrays(source)
     values: list[Any] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in known:
-            values.append(torch.empty([EXTENT] * known[parameter.name], dtype=torch.float32, device="meta"))
+            dtype = torch.int32 if parameter.name in indices else torch.float32
+            values.append(torch.empty([EXTENT] * known[parameter.name], dtype=dtype, device="meta"))
         else:
             values.append(EXTENT if parameter.annotation is int else TILE)
     return values
