@@ -33,7 +33,15 @@ Answer = TypeVar("Answer")
 
 # torch imports _dynamo for the first arithmetic on a meta tensor, 1.5 s in every child if not here once.
 LOG = "output.log"
-PRELOAD = ("numpy", "torch", "torch._dynamo", "cuda.tile", "libcst", "kdiag.workload")
+PRELOAD = (
+    "numpy",
+    "torch",
+    "torch._dynamo",
+    "cuda.tile",
+    "libcst",
+    "kdiag.workload",
+    "kdiag.executors.emulator",
+)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,14 @@ from kdiag.records.diagnosis import (
     RooflinePipe,
     SpeedOfLight,
 )
-from kdiag.records.emulation import EmulatedConfiguration, Fault, FaultKind
+from kdiag.records.emulation import (
+    EmulatedCase,
+    EmulatedConfiguration,
+    EmulatedSource,
+    EmulationCase,
+    Fault,
+    FaultKind,
+)
 from kdiag.records.observations import Evidence, EvidenceKind, Observations, Place, Scalar
 from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant
 from kdiag.records.run import (
@@ -54,7 +61,10 @@ __all__ = [
     "ConfigurationCheck",
     "ConfigurationTiming",
     "Diagnosis",
+    "EmulatedCase",
     "EmulatedConfiguration",
+    "EmulatedSource",
+    "EmulationCase",
     "Evidence",
     "EvidenceKind",
     "ExpectedSpeedup",
