@@ -14,7 +14,7 @@ from kdiag.workload import Workload
 class CasesRequest:
     """Cases to run for one kernel file, in this order; results go to `folder`.
 
-    `optional` cases, at the end, are begun only within `optional_s` seconds.
+    `optional` cases, at the end, are begun only within `optional_s` seconds of processor time.
     """
 
     workload: Workload
