@@ -1,6 +1,7 @@
 """The gates: each passes, fails and, without evidence, says that it could not run."""
 
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from kdiag.executors.gates.pipeline import Subject, without_device
 from kdiag.executors.gates.scope import Protected, Texts, changed_lines, scope
 from kdiag.isolate import Died
 from kdiag.records import (
+    GATES,
     ArrayArgument,
     CompileEvidence,
     CompileFailure,
@@ -280,6 +282,11 @@ def test_correctness() -> None:
         "failed",
         "wrong in n=7 with an error of 0.5 where 0.1 is allowed",
     )
+
+
+def test_the_names_of_the_gates() -> None:
+    modules = ("scope", "compiles", "no_op", "effect", "emulation", "correctness")
+    assert tuple(import_module(f"kdiag.executors.gates.{name}").GATE for name in modules) == GATES
 
 
 def test_nothing_is_asked_for_after_the_first_failure() -> None:

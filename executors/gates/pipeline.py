@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kdiag.executors.gates import compiles, correctness, effect, emulation, no_op, scope
+from kdiag.executors.gates import compiles, effect, emulation, no_op
 from kdiag.executors.gates.effect import Said
 from kdiag.records import Compilation, EmulatedSource, GateRecord, Promise
-
-GATES = (scope.GATE, compiles.GATE, no_op.GATE, effect.GATE, emulation.GATE, correctness.GATE)
 
 Emulated = tuple[EmulatedSource | str, EmulatedSource | str]
 
@@ -22,13 +20,14 @@ Emulated = tuple[EmulatedSource | str, EmulatedSource | str]
 class Subject:
     """What the gates before the device look at. What takes long is asked for when its gate is reached.
 
-    Of each pair the parent is first. `exact`: the edit is said to change no bit of the result.
+    Of each pair the parent is first. Without `emulated` the gates end with what the compiler says. `exact`: the edit is
+    said to change no bit of the result.
     """
 
     scope: Callable[[], GateRecord]
     compiled: Callable[[], tuple[Compilation, Compilation]]
     says: Callable[[Compilation], Said]
-    emulated: Callable[[], Emulated]
+    emulated: Callable[[], Emulated] | None = None
     earlier: frozenset[tuple[str, ...]] = frozenset()
     promises: Sequence[Promise] = ()
     exact: bool = False
@@ -39,18 +38,14 @@ def without_device(subject: Subject) -> tuple[GateRecord, ...]:
     return tuple(_until_failure(_gates(subject)))
 
 
-def failed(records: Sequence[GateRecord]) -> GateRecord | None:
-    """The gate that failed, if one did."""
-    return next((record for record in records if record.outcome == "failed"), None)
-
-
 def _gates(subject: Subject) -> Iterator[GateRecord]:
     yield subject.scope()
     parent, candidate = subject.compiled()
     yield compiles.compiles(candidate, parent)
     yield no_op.not_a_no_op(candidate, parent, subject.earlier)
     yield effect.effect(subject.promises, subject.says(parent), subject.says(candidate))
-    yield emulation.emulation(*subject.emulated(), exact=subject.exact)
+    if subject.emulated is not None:
+        yield emulation.emulation(*subject.emulated(), exact=subject.exact)
 
 
 def _until_failure(records: Iterator[GateRecord]) -> Iterator[GateRecord]:

@@ -13,14 +13,13 @@ from kdiag.executors.bench import Bench, Trial
 from kdiag.executors.decide import CandidateOutcome, decide, needs_confirmation
 from kdiag.executors.gates.correctness import correctness
 from kdiag.executors.gates.emulation import GATE as EMULATION
-from kdiag.executors.gates.pipeline import failed
 from kdiag.executors.gates.scope import Protected, Texts, scope
 from kdiag.executors.repo import Worktree
 from kdiag.isolate import Died
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.inspection import Pair, inspect
-from kdiag.records import Compilation, GateRecord, Iteration, Proposal, Verdict
+from kdiag.records import Compilation, GateRecord, Iteration, Proposal, Verdict, failed
 from kdiag.rules.load_policies import Policy
 from kdiag.workload import source_hash
 
@@ -103,7 +102,7 @@ def _without_device(proposal: Proposal, parent: Parent, arena: Arena) -> tuple[G
     """Gates 1 to 5."""
     assert proposal.source is not None
     exact = proposal.safety == "safe"
-    pair = Pair(parent.source, proposal.source, proposal.promises, exact, parent.earlier)
+    pair = Pair(parent.source, proposal.source, proposal.promises, exact, parent.earlier, proposal.source)
     return inspect(pair, arena.kernel, arena.emulator, lambda: _scope(proposal.source, parent, arena))
 
 

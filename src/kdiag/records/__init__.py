@@ -42,6 +42,7 @@ from kdiag.records.emulation import (
 from kdiag.records.observations import Evidence, EvidenceKind, Observations, Place, Scalar
 from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant
 from kdiag.records.run import (
+    GATES,
     ConfigurationCheck,
     ConfigurationTiming,
     GateOutcome,
@@ -49,9 +50,11 @@ from kdiag.records.run import (
     Iteration,
     Verdict,
     VerdictName,
+    failed,
 )
 
 __all__ = [
+    "GATES",
     "Argument",
     "ArrayArgument",
     "Cause",
@@ -97,4 +100,5 @@ __all__ = [
     "Variant",
     "Verdict",
     "VerdictName",
+    "failed",
 ]
