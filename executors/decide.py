@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kdiag.executors.gates import compiles, emulation
+from kdiag.executors.gates.correctness import describe, worst
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, GateRecord, Iteration, Verdict
 from kdiag.rules.load_policies import Policy
 
@@ -36,7 +38,7 @@ class CandidateOutcome:
 
 def decide(outcome: CandidateOutcome, policy: Policy) -> Verdict:
     """The verdict of the first rule that applies; the order is the order of precedence."""
-    rules = (_crash, _no_op, _refused_by_a_gate, _incorrect, _unmeasured)
+    rules = (_crash, _no_op, _incorrect, _refused_by_a_gate, _unmeasured)
     for rule in rules:
         if (verdict := rule(outcome)) is not None:
             return verdict
@@ -86,19 +88,16 @@ def _refused_by_a_gate(outcome: CandidateOutcome) -> Verdict | None:
 
 def _incorrect(outcome: CandidateOutcome) -> Verdict | None:
     wrong = [check for check in outcome.checks if not check.passed]
-    if not wrong:
-        return None
-    worst = max(wrong, key=lambda check: math.inf if check.error is None else check.error)
-    error = "" if worst.error is None else f" with an error of {worst.error:.3g}"
-    limit = "" if worst.tolerance is None else f" where {worst.tolerance:.3g} is allowed"
-    detail = f"; {worst.reason}" if worst.reason else ""
-    return Verdict("revert", f"wrong in {worst.configuration or 'the tests'}{error}{limit}{detail}")
+    return Verdict("revert", describe(worst(wrong))) if wrong else None
 
 
 def _unmeasured(outcome: CandidateOutcome) -> Verdict | None:
     if not outcome.measured:
-        compiled = any(gate.gate == "compile" and gate.outcome == "passed" for gate in outcome.gates)
-        return Verdict("ready", f"{'compiled' if compiled else 'not compiled'}; no GPU to check and time it")
+        passed = {gate.gate for gate in outcome.gates if gate.outcome == "passed"}
+        known = f"{'compiled' if compiles.GATE in passed else 'not compiled'}"
+        if emulation.GATE in passed:
+            return Verdict("ready", f"{known}, right on the CPU; no GPU to time it")
+        return Verdict("ready", f"{known}; no GPU to check and time it")
     if not outcome.checks:
         return Verdict("inconclusive", "its correctness was not checked")
     if not outcome.timings:

@@ -77,3 +77,13 @@ def probe_gpu() -> Gpu | None:
     if isinstance(answer, Died):
         raise ToolMissing(f"Asking torch for a GPU failed: {answer.message}; try `python -c 'import torch'`.")
     return answer
+
+
+def check_on_device(
+    workload: Workload, parent: Path, candidate: Path, *, timeout_s: float = 120.0
+) -> Trial | Died:
+    """The checks of a trial alone; nothing is timed."""
+    from kdiag.executors import device_jobs
+
+    request = device_jobs.TrialRequest(workload, Source.of(parent), Source.of(candidate))
+    return isolate.run(device_jobs.check, request, timeout_s=timeout_s)

@@ -70,22 +70,39 @@ def baseline(request: BaselineRequest) -> Baseline:
     return Baseline(checks, rows, copy, max(rates.values(), default=None))
 
 
+def check(request: TrialRequest) -> Trial:
+    """Check the candidate on fresh inputs, up to the first configuration that is wrong."""
+    workload, parent = _load(request.workload, request.parent)
+    _, candidate = _load(request.workload, request.candidate)
+    return Trial(_checks(workload, parent, candidate), ())
+
+
 def trial(request: TrialRequest) -> Trial:
     """Check the candidate on fresh inputs; if every check passes, time it beside its parent."""
     workload, parent = _load(request.workload, request.parent)
     _, twin = _load(request.workload, request.parent)
     _, candidate = _load(request.workload, request.candidate)
+    checks = list(_checks(workload, parent, candidate))
+    if not checks[-1].passed:
+        return Trial(tuple(checks), ())
+    flush, timings = Flush(), []
+    for config in workload.configs():
+        timing, again = _time(workload, (parent, twin, candidate), config, flush)
+        timings.append(timing)
+        checks.append(again)
+    return Trial(tuple(checks), tuple(timings))
+
+
+def _checks(
+    workload: ModuleType, parent: ModuleType, candidate: ModuleType
+) -> tuple[ConfigurationCheck, ...]:
+    """The checks of every configuration, up to the first that is wrong."""
     checks: list[ConfigurationCheck] = []
     for config in _all_configs(workload):
         checks += _check(workload, candidate, parent, config, controls=False)
         if not checks[-1].passed:
-            return Trial(tuple(checks), ())
-    flush, timings = Flush(), []
-    for config in workload.configs():
-        timing, check = _time(workload, (parent, twin, candidate), config, flush)
-        timings.append(timing)
-        checks.append(check)
-    return Trial(tuple(checks), tuple(timings))
+            break
+    return tuple(checks)
 
 
 def _load(workload: Workload, source: Source) -> tuple[ModuleType, ModuleType]:

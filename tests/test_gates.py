@@ -1,49 +1,129 @@
-"""The gates that need no GPU: each passes, fails and, without evidence, says that it could not run."""
+"""The gates: each passes, fails and, without evidence, says that it could not run."""
 
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kdiag.executors import gates
-from kdiag.records import CompileEvidence, CompileFailure, Evidence, Launch, Promise
+from kdiag.executors.bench import Trial
+from kdiag.executors.gates.compiles import compiles
+from kdiag.executors.gates.correctness import correctness
+from kdiag.executors.gates.effect import Said, effect
+from kdiag.executors.gates.emulation import emulation
+from kdiag.executors.gates.no_op import machine_code, not_a_no_op
+from kdiag.executors.gates.pipeline import Subject, without_device
+from kdiag.executors.gates.scope import Protected, Texts, changed_lines, scope
+from kdiag.isolate import Died
+from kdiag.records import (
+    GATES,
+    ArrayArgument,
+    CompileEvidence,
+    CompileFailure,
+    ConfigurationCheck,
+    EmulatedCase,
+    EmulatedSource,
+    EmulationCase,
+    Evidence,
+    Fault,
+    GateRecord,
+    Launch,
+    Promise,
+    ScalarArgument,
+    TuningSpace,
+)
 
 
-def compiled(code: str, stack: int = 0) -> tuple[CompileEvidence, ...]:
-    return (CompileEvidence("k", "sm_90", Launch("k", (1,), ()), 32, stack, 0, 100, code, (), 0.1),)
+def compiled(code: str, stack: int = 0, launch: Launch | None = None) -> tuple[CompileEvidence, ...]:
+    made = launch or Launch("k", (1,), ())
+    return (CompileEvidence("k", "sm_90", made, 32, stack, 0, 100, code, (), 0.1),)
 
 
-def observed(**values: int) -> dict[str, Evidence]:
-    return {
+def said(lines: dict[str, frozenset[int]] | None = None, **values: int) -> Said:
+    observations = {
         f"compile.{name}": Evidence("resource", f"compile.{name}", value) for name, value in values.items()
     }
+    return Said(observations, lines or {})
 
 
 UNAVAILABLE = CompileFailure("unavailable", "no compiler here")
 
 
-def test_scope() -> None:
+# ---- 1 scope ----------------------------------------------------------------------------------------------
+
+
+def test_scope_of_files() -> None:
     kept = {Path("test_k.py"): "a"}
-    assert gates.scope([], kept, kept).outcome == "passed"
-    assert "other.py" in gates.scope(["other.py"], kept, kept).reason
-    assert gates.scope([], kept, {Path("test_k.py"): "b"}).outcome == "failed"
-    assert gates.scope([], kept, {**kept, Path("conftest.py"): "c"}).outcome == "failed"
+    assert scope(Protected((), kept, kept)).outcome == "passed"
+    assert "other.py" in scope(Protected(["other.py"], kept, kept)).reason
+    assert scope(Protected((), kept, {Path("test_k.py"): "b"})).outcome == "failed"
+    assert scope(Protected((), kept, {**kept, Path("conftest.py"): "c"})).outcome == "failed"
+
+
+def test_scope_of_lines() -> None:
+    before, planned = "a\nb\nc\nd\n", "a\nB\nc\nd\n"
+    assert scope(Protected(), Texts(before, planned, planned)).outcome == "passed"
+    assert scope(Protected(), Texts(before, planned, before)).outcome == "passed"
+    record = scope(Protected(), Texts(before, planned, "a\nB\nc\nD\n"))
+    assert (record.outcome, "line 4" in record.reason) == ("failed", True)
+    assert scope(Protected(), Texts(before, None, "anything")).outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    ("after", "lines"),
+    [
+        ("a\nb\nc", ()),
+        ("a\nc", (2,)),
+        ("x\nb\nc", (1,)),
+        ("a\nnew\nb\nc", (2,)),
+        ("a\nb\nc\nend", (4,)),
+        ("", (1, 2, 3)),
+    ],
+)
+def test_changed_lines(after: str, lines: tuple[int, ...]) -> None:
+    assert changed_lines("a\nb\nc", after) == frozenset(lines)
+
+
+# ---- 2 compile and 3 no-op --------------------------------------------------------------------------------
 
 
 def test_compile() -> None:
-    assert gates.compiles(compiled("a"), compiled("p")).outcome == "passed"
-    assert gates.compiles(CompileFailure("crash", "signal 11"), compiled("p")).outcome == "failed"
-    assert gates.compiles(UNAVAILABLE, UNAVAILABLE).outcome == "could-not-run"
-    assert (
-        gates.compiles(CompileFailure("error", "no"), CompileFailure("error", "no")).outcome
-        == "could-not-run"
-    )
+    assert compiles(compiled("a"), compiled("p")).outcome == "passed"
+    assert compiles(CompileFailure("crash", "signal 11"), compiled("p")).outcome == "failed"
+    assert compiles(UNAVAILABLE, UNAVAILABLE).outcome == "could-not-run"
+    assert compiles(CompileFailure("error", "no"), CompileFailure("error", "no")).outcome == "could-not-run"
 
 
 def test_no_op() -> None:
-    assert gates.not_a_no_op(compiled("b"), compiled("a"), set()).outcome == "passed"
-    assert gates.not_a_no_op(compiled("a"), compiled("a"), set()).outcome == "failed"
-    assert gates.not_a_no_op(compiled("b"), compiled("a"), {("b",)}).outcome == "failed"
-    assert gates.not_a_no_op(compiled("b"), UNAVAILABLE, set()).outcome == "could-not-run"
+    assert not_a_no_op(compiled("b"), compiled("a")).outcome == "passed"
+    assert not_a_no_op(compiled("a"), compiled("a")).outcome == "failed"
+    assert not_a_no_op(compiled("b"), UNAVAILABLE).outcome == "could-not-run"
+
+
+def test_an_earlier_candidate_is_known_again() -> None:
+    assert not_a_no_op(compiled("b"), compiled("a"), {machine_code(compiled("b"))}).outcome == "failed"
+
+
+@pytest.mark.parametrize(
+    ("launch", "outcome"),
+    [
+        (Launch("k", (2,), ()), "passed"),
+        (Launch("k", (1,), (ScalarArgument("n", 4, False),)), "passed"),
+        (Launch("k", (1,), (ArrayArgument("x", "float32", (4,), (1,)),)), "passed"),
+        (
+            Launch("k", (1,), (), tuning=TuningSpace("k", ({"t": 1}, {"t": 2}), ((1,), (2,)), ({}, {}))),
+            "passed",
+        ),
+        (Launch("k", (1,), (ScalarArgument("TILE", 4, True),)), "failed"),  # a constant is part of the code
+        (Launch("k", (1,), (), configuration=0, hints={"occupancy": 2}), "failed"),
+    ],
+)
+def test_the_same_code_on_another_grid_or_other_arguments_is_no_no_op(launch: Launch, outcome: str) -> None:
+    assert not_a_no_op(compiled("a", launch=launch), compiled("a")).outcome == outcome
+
+
+# ---- 4 effect ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -61,21 +141,165 @@ def test_no_op() -> None:
 )
 def test_effect(change: str, before: int, after: int, outcome: str) -> None:
     promise = Promise("compile.tma_loads", change, "loads use TMA")  # type: ignore[arg-type] # parametrized
-    record = gates.effect(
-        [promise], observed(stack_bytes=0, tma_loads=before), observed(stack_bytes=0, tma_loads=after)
-    )
+    record = effect([promise], said(stack_bytes=0, tma_loads=before), said(stack_bytes=0, tma_loads=after))
     assert record.outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("change", "lines", "outcome"),
+    [
+        ("at-lines", (4,), "passed"),
+        ("at-lines", (4, 9), "passed"),
+        ("at-lines", (4, 5), "failed"),
+        ("not-at-lines", (5, 6), "passed"),
+        ("not-at-lines", (5, 9), "failed"),
+        ("at-lines", (), "passed"),
+    ],
+)
+def test_an_effect_at_lines(change: str, lines: tuple[int, ...], outcome: str) -> None:
+    promise = Promise("compile.tma_loads", change, "loads use TMA", lines)  # type: ignore[arg-type] # parametrized
+    candidate = said({"compile.tma_loads": frozenset({4, 9})}, stack_bytes=0, tma_loads=2)
+    record = effect([promise], said(stack_bytes=0, tma_loads=0), candidate)
+    assert record.outcome == outcome
+    if outcome == "failed":
+        assert "of the edited file" in record.reason
+
+
+def test_lines_of_an_observation_without_remarks_could_not_run() -> None:
+    promise = Promise("compile.loops_pipelined", "at-lines", "the loop is pipelined", (4,))
+    assert effect([promise], said(stack_bytes=0), said(stack_bytes=0)).outcome == "could-not-run"
+
+
 def test_an_edit_that_spills_fails_whatever_it_promised() -> None:
-    record = gates.effect([], observed(stack_bytes=0), observed(stack_bytes=1808))
+    record = effect([], said(stack_bytes=0), said(stack_bytes=1808))
     assert (record.outcome, "1808 bytes" in record.reason) == ("failed", True)
-    assert gates.effect([], observed(stack_bytes=1808), observed(stack_bytes=64)).outcome == "passed"
+    assert effect([], said(stack_bytes=1808), said(stack_bytes=64)).outcome == "passed"
 
 
 def test_a_promise_about_something_unavailable_could_not_run() -> None:
     promise = Promise("compile.tma_loads", "increases", "loads use TMA")
+    assert effect([promise], said(stack_bytes=0), said(stack_bytes=0)).outcome == "could-not-run"
+    assert effect([promise], said(), said()).outcome == "could-not-run"
+
+
+# ---- 5 emulation ------------------------------------------------------------------------------------------
+
+PLAIN = EmulationCase("n=7", True, 0)
+SHUFFLED = EmulationCase("n=7", True, 0, shuffle=7)
+NEGATIVE = EmulationCase("n=7", True, 0, perturbation="all negative")
+RACE = Fault("race", "k", "k.py", 9, 4, "two blocks", array="y")
+
+
+def ran(bits: str = "a", passed: bool = True, faults: tuple[Fault, ...] = (), **more: Any) -> EmulatedCase:
+    reason = "" if passed else "worst at [3]"
+    return EmulatedCase(ConfigurationCheck("n=7", passed, 0.0, 1e-3, reason), (bits,), faults=faults, **more)
+
+
+def judged(
+    parent: dict[EmulationCase, EmulatedCase],
+    candidate: dict[EmulationCase, EmulatedCase],
+    exact: bool = True,
+) -> GateRecord:
+    return emulation(EmulatedSource(parent), EmulatedSource(candidate), exact=exact)
+
+
+@pytest.mark.parametrize(
+    ("parent", "candidate", "exact", "outcome", "reason"),
+    [
+        (ran(), ran(), True, "passed", "bit for bit"),
+        (ran(), ran("b"), True, "failed", "output 0"),
+        (ran(), ran("b"), False, "passed", "within the tolerance"),
+        (ran(), ran("b", passed=False), False, "failed", "worst at [3]"),
+        (ran(), ran(faults=(RACE,)), True, "failed", "race in line 9"),
+        (ran(faults=(RACE,)), ran(faults=(replace(RACE, line=12),)), True, "passed", "no new fault"),
+        (ran(faults=(RACE,)), ran("b", faults=(RACE,)), True, "passed", "no new fault"),  # a race has no bits
+        (ran(faults=(RACE,)), ran(faults=(replace(RACE, array="x"),)), True, "failed", "race"),
+        (ran(), ran(changed=("x",)), True, "failed", "changes the input 'x'"),
+        (ran(changed=("x",)), ran(changed=("x",)), True, "passed", ""),
+        (ran(passed=False), ran(passed=False), True, "could-not-run", "the parent itself is wrong"),
+    ],
+)
+def test_emulation(
+    parent: EmulatedCase, candidate: EmulatedCase, exact: bool, outcome: str, reason: str
+) -> None:
+    record = judged({PLAIN: parent}, {PLAIN: candidate}, exact)
+    assert record.outcome == outcome
+    assert reason in record.reason
+
+
+def test_perturbed_inputs_speak_only_where_the_parent_is_in_order() -> None:
+    wrong = ran("c", passed=False)
     assert (
-        gates.effect([promise], observed(stack_bytes=0), observed(stack_bytes=0)).outcome == "could-not-run"
+        judged({PLAIN: ran(), NEGATIVE: ran("n")}, {PLAIN: ran(), NEGATIVE: wrong}, False).outcome == "failed"
     )
-    assert gates.effect([promise], {}, {}).outcome == "could-not-run"
+    lost = ran("n", passed=False)  # the reference does not overflow, say; the bits are still the kernel's own
+    assert judged({PLAIN: ran(), NEGATIVE: lost}, {PLAIN: ran(), NEGATIVE: wrong}, False).outcome == "passed"
+    assert judged({PLAIN: ran(), NEGATIVE: lost}, {PLAIN: ran(), NEGATIVE: wrong}, True).outcome == "failed"
+    at_fault = ran("n", passed=False, faults=(RACE,))
+    assert (
+        judged({PLAIN: ran(), NEGATIVE: at_fault}, {PLAIN: ran(), NEGATIVE: wrong}, True).outcome == "passed"
+    )
+    raised = ran(passed=False, failure="ValueError")
+    assert judged({PLAIN: ran(), NEGATIVE: raised}, {PLAIN: ran(), NEGATIVE: wrong}, True).outcome == "passed"
+
+
+def test_bits_that_depend_on_the_order_of_blocks_are_not_compared() -> None:
+    parent = {PLAIN: ran("a"), SHUFFLED: ran("b")}
+    assert judged(parent, {PLAIN: ran("c"), SHUFFLED: ran("d")}).outcome == "passed"
+    assert (
+        judged({PLAIN: ran("a"), SHUFFLED: ran("a")}, {PLAIN: ran("a"), SHUFFLED: ran("d")}).outcome
+        == "failed"
+    )
+
+
+def test_what_was_not_emulated_could_not_run() -> None:
+    whole = EmulatedSource({PLAIN: ran()})
+    lacks = EmulatedSource({PLAIN: ran()}, {SHUFFLED: "the operation x is not emulated"})
+    assert emulation("no torch", "no torch", exact=True) == GateRecord(
+        "emulation", "could-not-run", "no torch"
+    )
+    assert "the parent in n=7, shuffled blocks" in emulation(lacks, whole, exact=True).reason
+    assert emulation(whole, lacks, exact=True).outcome == "could-not-run"
+
+
+def test_a_candidate_that_does_not_end_where_its_parent_does_is_wrong() -> None:
+    late = EmulatedSource({}, {PLAIN: "no result within 20 s"}, late_s=20)
+    assert emulation(EmulatedSource({PLAIN: ran(seconds=0.5)}), late, exact=True).outcome == "failed"
+    assert emulation(EmulatedSource({PLAIN: ran(seconds=9)}), late, exact=True).outcome == "could-not-run"
+
+
+# ---- 6 correctness, and the order -------------------------------------------------------------------------
+
+
+def test_correctness() -> None:
+    right, wrong = (ConfigurationCheck("n=7", passed, 0.5, 0.1) for passed in (True, False))
+    assert correctness(None) == GateRecord("correctness", "could-not-run", "there is no GPU")
+    assert correctness(Died("crash", "signal 11")).outcome == "could-not-run"
+    assert correctness(Trial((), ())).outcome == "could-not-run"
+    assert correctness(Trial((right,), ())).outcome == "passed"
+    record = correctness(Trial((right, wrong), ()))
+    assert (record.outcome, record.reason) == (
+        "failed",
+        "wrong in n=7 with an error of 0.5 where 0.1 is allowed",
+    )
+
+
+def test_the_names_of_the_gates() -> None:
+    modules = ("scope", "compiles", "no_op", "effect", "emulation", "correctness")
+    assert tuple(import_module(f"kdiag.executors.gates.{name}").GATE for name in modules) == GATES
+
+
+def test_nothing_is_asked_for_after_the_first_failure() -> None:
+    def never() -> Any:
+        raise AssertionError("asked for")
+
+    passed, refused = GateRecord("scope", "passed"), GateRecord("scope", "failed", "other.py")
+    subject = Subject(lambda: refused, never, never, never)
+    assert without_device(subject) == (refused,)
+    same = Subject(lambda: passed, lambda: (compiled("a"), compiled("a")), never, never)
+    assert [record.gate for record in without_device(same)] == ["scope", "compile", "no-op"]
+    nothing = Subject(
+        lambda: passed, lambda: (UNAVAILABLE, UNAVAILABLE), lambda _: Said(), lambda: ("no", "no")
+    )
+    outcomes = [(record.gate, record.outcome) for record in without_device(nothing)]
+    assert outcomes[1:] == [(gate, "could-not-run") for gate in ("compile", "no-op", "effect", "emulation")]

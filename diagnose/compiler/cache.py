@@ -1,41 +1,31 @@
 """Remembers on disk what the tile compiler said, so that the same kernel is compiled once on a machine.
 
-An entry is one JSON file named by the hash of everything that decides the answer: the bytecode (which holds constants,
-shapes and hints), target, optimization level, the compiler's files, and the form of the evidence. The folder is
-`$KDIAG_CACHE_DIR`, else `$XDG_CACHE_HOME/kdiag`, else `~/.cache/kdiag`. Entries are written beside and moved into
-place, so several processes can share it; one that cannot be read is not there. Without a writable folder nothing is
-remembered, which costs time only.
+An entry is named by the hash of everything that decides the answer: the bytecode, target, optimization level, the
+compiler's files, and the form of the evidence. The bytecode is what the front end makes of the kernel's source for the
+signature of one launch: it holds the code of the kernel and of every function it calls, whatever file they are in,
+with lines and columns; types, ranks, alignments and divisibilities of the arguments; constants and tile shapes; and
+the hints `num_ctas`, `occupancy` and `num_worker_warps`. `opt_level` is the one hint that is no part of it. A key made of
+the source would be wrong where a kernel calls a function of another file, and would be missed at every change elsewhere
+in its own. Where entries are kept: `kdiag.disk_cache`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 import shutil
-import tempfile
 from pathlib import Path
 
-from kdiag.codec import decode, encode
+from kdiag import disk_cache
 from kdiag.records import CompileEvidence
 
 FORM = 1  # of the evidence: raise it when the same cubin or remarks would be read differently
 MAX_ENTRIES = 4000  # at 2 to 20 kB each
-FOLDER = "KDIAG_CACHE_DIR"
-PART = ".part"
 
 
 def cache_folder() -> Path | None:
     """Where entries are kept; None on a machine where the user has no home."""
-    if own := os.environ.get(FOLDER):
-        return Path(own) / "compilations"
-    shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    try:
-        base = shared if shared.is_absolute() else Path.home() / ".cache"
-    except RuntimeError:
-        return None
-    return base / "kdiag" / "compilations"
+    return disk_cache.folder_of("compilations")
 
 
 def cache_key(bytecode: bytes, target: str, opt_level: int, compiler: Path) -> str:
@@ -53,42 +43,9 @@ def cache_key(bytecode: bytes, target: str, opt_level: int, compiler: Path) -> s
 
 def load(folder: Path | None, key: str) -> CompileEvidence | None:
     """The evidence kept under `key`, or None. The launch in it is the one that was compiled first."""
-    if folder is None:
-        return None
-    path = folder / f"{key}.json"
-    try:
-        found = decode(CompileEvidence, json.loads(path.read_text(encoding="utf-8")))
-        path.touch()  # the entries that are used stay
-    except (OSError, ValueError, RecursionError):  # a DecodeError is a ValueError
-        return None
-    return found
+    return disk_cache.load(folder, key, CompileEvidence)
 
 
 def store(folder: Path | None, key: str, evidence: CompileEvidence) -> None:
-    """Keep the evidence under `key`, and drop the entries unused for longest when there are too many."""
-    if folder is None:
-        return
-    with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=folder, suffix=PART)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(encode(evidence), file)
-            Path(name).replace(folder / f"{key}.json")
-        finally:
-            Path(name).unlink(missing_ok=True)
-        _prune(folder)
-
-
-def _prune(folder: Path) -> None:
-    """Parts that a killed process left count as entries: they get old and go."""
-    entries = list(os.scandir(folder))
-    if len(entries) <= MAX_ENTRIES:
-        return
-    ages = {}
-    for entry in entries:
-        with contextlib.suppress(FileNotFoundError):  # another process pruned it
-            ages[entry.path] = entry.stat().st_mtime_ns
-    oldest = sorted(ages, key=lambda path: ages[path])[: len(ages) - MAX_ENTRIES * 9 // 10]
-    for path in oldest:
-        Path(path).unlink(missing_ok=True)
+    """Keep the evidence under `key`."""
+    disk_cache.store(folder, key, evidence, MAX_ENTRIES)

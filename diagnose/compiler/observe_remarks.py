@@ -23,6 +23,10 @@ class RemarkCount:
     text: str
     of: str = ""
 
+    def known(self, remarks: Sequence[Remark]) -> bool:
+        """Whether the compiler's remarks say anything about this."""
+        return not self.of or any(remark.name.startswith(self.of) for remark in remarks)
+
 
 COUNTS = (
     RemarkCount(
@@ -104,7 +108,7 @@ def from_remarks(compiled: Sequence[CompileEvidence]) -> dict[str, Evidence]:
     remarks = [remark for evidence in compiled for remark in evidence.remarks]
     found = {}
     for count in COUNTS:
-        if not count.of or any(remark.name.startswith(count.of) for remark in remarks):
+        if count.known(remarks):
             places = {remark.where: remark for remark in remarks if count.test(remark)}
             first = next(iter(places.values()), None)
             where = first.where if first else None
@@ -112,6 +116,20 @@ def from_remarks(compiled: Sequence[CompileEvidence]) -> dict[str, Evidence]:
                 "remark", count.name, len(places), "", where, _said(count.text, first)
             )
     return found | _allocated(remarks)
+
+
+def lines_by_observation(compiled: Sequence[CompileEvidence], file: str) -> dict[str, frozenset[int]]:
+    """The lines of `file` at which each observation is remarked on, over all launches of a kernel.
+
+    `file` is the edited file's bare name; an observation that is unavailable is absent. A remark stands at the line on
+    which the call that it is about begins.
+    """
+    remarks = [remark for evidence in compiled for remark in evidence.remarks]
+    return {
+        count.name: frozenset(r.where.line for r in remarks if count.test(r) and r.where.file == file)
+        for count in COUNTS
+        if count.known(remarks)
+    }
 
 
 def remark_lines(evidence: CompileEvidence) -> tuple[Evidence, ...]:

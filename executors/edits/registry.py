@@ -34,14 +34,25 @@ def propose(subject: Subject, file: str) -> tuple[Proposal, ...]:
     seen = {subject.source}
     proposals: list[Proposal] = []
     for edit in EDITS:
-        offers = [_offer(edit, subject, variant) for variant in edit.variants(subject)]
+        every = offers(edit, subject, file)
         useful = []
-        for offer in offers:
-            if offer.source is not None and offer.source not in seen:
-                seen.add(offer.source)
-                useful.append(_located(offer, subject.source, file))
-        proposals += useful or [_refusal(edit, subject, offers)]
+        for made in every:
+            if made.source is not None and made.source not in seen:
+                seen.add(made.source)
+                useful.append(made)
+        proposals += useful or [_refusal(edit, subject, every)]
     return tuple(proposals)
+
+
+def offers(edit: Edit, subject: Subject, file: str) -> tuple[Proposal, ...]:
+    """What one edit makes of each of its variants, the most promising first, with diffs that name `file`."""
+    return tuple(offer(edit, subject, variant, file) for variant in edit.variants(subject))
+
+
+def offer(edit: Edit, subject: Subject, variant: Variant, file: str) -> Proposal:
+    """What one edit makes of one variant."""
+    made = _offer(edit, subject, variant)
+    return made if made.source is None else _located(made, subject.source, file)
 
 
 def _offer(edit: Edit, subject: Subject, variant: Variant) -> Proposal:
@@ -70,9 +81,9 @@ def _located(offer: Proposal, source: str, file: str) -> Proposal:
     return replace(offer, where=where, diff=unified_diff(source, offer.source, file))
 
 
-def _refusal(edit: Edit, subject: Subject, offers: list[Proposal]) -> Proposal:
+def _refusal(edit: Edit, subject: Subject, every: tuple[Proposal, ...]) -> Proposal:
     """One entry for an edit none of whose variants applies, with the reason of the most promising one."""
-    refused = offers[0] if offers else _offer(edit, subject, Variant(edit.id, ""))
+    refused = every[0] if every else _offer(edit, subject, Variant(edit.id, ""))
     why_not = refused.why_not or NOTHING_TO_TRY
     return replace(refused, variant=Variant(edit.id, ""), source=None, why_not=why_not, where=None)
 

@@ -28,7 +28,7 @@ from kdiag.executors.emulator.window import Window
 from kdiag.records import Fault
 
 
-class Emulation(FirstConfiguration):
+class Emulation:
     """What `emulate()` gives: the faults found so far, and memory that starts undefined."""
 
     def __init__(self, target: str, order: Order, on_fault: Literal["raise", "record"]) -> None:
@@ -123,6 +123,63 @@ def _only_thread() -> Iterator[None]:
         _threads.remove(own)
 
 
+class Emulations(FirstConfiguration):
+    """Emulations one after the other. Replacing what reaches a GPU takes a fifth of a second; here it is done once."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        self._now: Emulation | None = None
+
+    @contextmanager
+    def emulation(
+        self,
+        *,
+        shuffle: int | None = None,
+        lockstep: bool = True,
+        on_fault: Literal["raise", "record"] = "raise",
+    ) -> Iterator[Emulation]:
+        """One emulation, as `emulate` gives it."""
+        if on_fault not in ("raise", "record"):
+            raise UsageError(f"on_fault is {on_fault!r}; it must be 'raise' or 'record'.")
+        outer, self._now = self._now, Emulation(self.target, Order(shuffle, lockstep), on_fault)
+        try:
+            yield self._now
+        finally:
+            ended, self._now = self._now, outer
+        ended.check_written()
+
+    def launch(self, stream: Any, grid: Any, kernel: Any, arguments: Any, /, **options: Any) -> None:
+        """In the place of `ct.launch`: of the emulation that is under way."""
+        if self._now is None:
+            raise UsageError(f"{kernel_name(kernel)} is launched outside of an emulation.")
+        self._now.launch(stream, grid, kernel, arguments, **options)
+
+    def poison(self, tensor: Any) -> Any:
+        """Make a tensor undefined for the emulation that is under way, if one is; gives the tensor."""
+        return tensor if self._now is None else self._now.poison(tensor)
+
+
+@contextmanager
+def emulations(target: str) -> Iterator[Emulations]:
+    """Answer as a card of `target` would, for several emulations.
+
+    Where torch has been imported, "cuda" stands for the CPU meanwhile, and `torch.empty` and its kin give memory whose
+    use before it is written is a fault.
+    """
+    made = Emulations(target)
+    with ExitStack() as stack:
+        stack.enter_context(_only_thread())
+        if sys.modules.get("torch") is not None:
+            from kdiag.cutile.gpu_stand_in import CudaOn, gpu_stand_in
+            from kdiag.executors.emulator.torch_memory import EmptyIsUndefined
+
+            stack.enter_context(gpu_stand_in(target))
+            stack.enter_context(EmptyIsUndefined(made.poison))
+            stack.enter_context(CudaOn("cpu"))
+        stack.enter_context(launching_through(made))
+        yield made
+
+
 @contextmanager
 def emulate(
     target: str = "sm_90",
@@ -137,21 +194,10 @@ def emulate(
     `lockstep=False` runs one block after the other instead of many in lockstep: slower, with the same result.
     At a fault the launch ends and EmulationError is raised; with `on_fault="record"` faults are only kept.
 
-    Where torch has been imported, "cuda" stands for the CPU meanwhile, and `torch.empty` and its kin give memory whose
-    use before it is written is a fault.
+    torch answers as `emulations` says.
     """
-    if on_fault not in ("raise", "record"):
-        raise UsageError(f"on_fault is {on_fault!r}; it must be 'raise' or 'record'.")
-    emulation = Emulation(target, Order(shuffle, lockstep), on_fault)
-    with ExitStack() as stack:
-        stack.enter_context(_only_thread())
-        if sys.modules.get("torch") is not None:
-            from kdiag.cutile.gpu_stand_in import CudaOn, gpu_stand_in
-            from kdiag.executors.emulator.torch_memory import EmptyIsUndefined
-
-            stack.enter_context(gpu_stand_in(target))
-            stack.enter_context(EmptyIsUndefined(emulation.poison))
-            stack.enter_context(CudaOn("cpu"))
-        stack.enter_context(launching_through(emulation))
+    with (
+        emulations(target) as made,
+        made.emulation(shuffle=shuffle, lockstep=lockstep, on_fault=on_fault) as emulation,
+    ):
         yield emulation
-    emulation.check_written()

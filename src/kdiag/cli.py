@@ -16,7 +16,10 @@ from kdiag.errors import BUG, FAILURE, INTERRUPTED, USAGE, KdiagError
 VERBS = {
     "profile": "Say what limits a kernel, and why: from a report, a workload, or a program.",
     "plan": "Rank the optimizations for a kernel, with evidence and diffs.",
+    "apply": "Show one edit of a kernel as a diff, or write it into the file.",
+    "verify": "Say whether two versions of a kernel compute the same, gate by gate.",
     "emulate": "Run a kernel on the CPU: is it right, and what does it do that a GPU lets pass?",
+    "explain": "Print the reference page of an optimization, a cause or a concept.",
     "doctor": "Say what this machine has for kdiag, and what each missing thing costs.",
     "auto": "Apply optimizations one at a time; keep what is correct and faster.",
 }

@@ -15,6 +15,7 @@ import re
 import signal
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,9 +32,18 @@ from kdiag.errors import KdiagError
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 
-# torch imports _dynamo for the first arithmetic on a meta tensor, 1.5 s in every child if not here once.
 LOG = "output.log"
-PRELOAD = ("numpy", "torch", "torch._dynamo", "cuda.tile", "libcst", "kdiag.workload")
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"  # read when NumPy is imported
+# torch imports _dynamo for the first arithmetic on a meta tensor, 1.5 s in every child if not here once.
+PRELOAD = (
+    "numpy",
+    "torch",
+    "torch._dynamo",
+    "cuda.tile",
+    "libcst",
+    "kdiag.workload",
+    "kdiag.executors.emulator",
+)
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,7 @@ class Died:
         return f" ({Path(places[-1][0]).name}:{places[-1][1]})" if places else ""
 
 
+_starting = threading.Lock()
 _live: set[multiprocessing.process.BaseProcess] = set()
 
 
@@ -64,7 +75,13 @@ def _context() -> ForkServerContext:
 def warm_up() -> None:
     """Start the server once, before several threads ask for children at the same time."""
     _context()
-    forkserver.ensure_running()
+    # Children run beside each other: BLAS threads that wait for a core spin (40 times slower on two busy cores).
+    with _starting:
+        ours = BLAS_THREADS not in os.environ
+        os.environ.setdefault(BLAS_THREADS, "1")
+        forkserver.ensure_running()
+        if ours:
+            del os.environ[BLAS_THREADS]  # programs that kdiag starts otherwise are not concerned
 
 
 def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float) -> Answer | Died:
@@ -73,6 +90,7 @@ def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float)
     `job` is a module-level function; request and answer are picklable. The child leads a process group of its
     own, and the whole group is killed at the time limit, so a compiler it started dies with it.
     """
+    warm_up()
     context = _context()
     receiver, sender = context.Pipe(duplex=False)
     with tempfile.TemporaryDirectory(prefix="kdiag-", ignore_cleanup_errors=True) as folder:

@@ -1,20 +1,25 @@
-"""One candidate on its way through the gates: scope, compile, no-op, effect, then the bench, then the verdict."""
+"""One candidate on its way: the gates that need no device, then the bench, then the verdict."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
-from kdiag.diagnose.compiler.observe import from_compilation
-from kdiag.executors import gates, repo
+from kdiag.executors import repo
 from kdiag.executors.bench import Bench, Trial
 from kdiag.executors.decide import CandidateOutcome, decide, needs_confirmation
+from kdiag.executors.gates.correctness import correctness
+from kdiag.executors.gates.emulation import GATE as EMULATION
+from kdiag.executors.gates.scope import Protected, Texts, scope
 from kdiag.executors.repo import Worktree
 from kdiag.isolate import Died
-from kdiag.loop.compiler import Compiler, of_kernel
-from kdiag.records import Compilation, CompileFailure, GateRecord, Iteration, Observations, Proposal, Verdict
+from kdiag.loop.compiler import Compiler
+from kdiag.loop.emulator import Emulator
+from kdiag.loop.inspection import Pair, inspect
+from kdiag.records import Compilation, GateRecord, Iteration, Proposal, Verdict, failed
 from kdiag.rules.load_policies import Policy
 from kdiag.workload import source_hash
 
@@ -24,11 +29,16 @@ class Arena:
     """What stays the same for all candidates of a run. `bench` is None where nothing can be measured."""
 
     worktree: Worktree
-    compiler: Compiler
+    emulator: Emulator
     kernel: str
     bench: Bench | None
     policy: Policy
     protected: Mapping[Path, str | None] = field(default_factory=dict)
+
+    @property
+    def compiler(self) -> Compiler:
+        """Where the emulator's files come from."""
+        return self.emulator.compiler
 
 
 @dataclass(frozen=True)
@@ -51,18 +61,16 @@ def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena) -> Iterati
     assert proposal.source is not None
     started = time.monotonic()
     repo.write(arena.worktree, proposal.source)
-    compilation = of_kernel(arena.compiler.compile_one(proposal.source), arena.kernel)
-    cheap = records = _without_gpu(proposal, compilation, parent, arena)
-    refused = next((record for record in records if record.outcome == "failed"), None)
+    cheap = records = _without_device(proposal, parent, arena)
     trial: Trial | Died | None = None
-    if refused is None and arena.bench is not None:
+    if failed(cheap) is None and arena.bench is not None:
         trial, measured_gates = _measure(arena.bench, proposal.source, parent, arena)
-        records = [*cheap, *measured_gates]
+        records = (*cheap, *measured_gates)
     verdict = _verdict(records, trial, parent, arena)
     unsure = isinstance(trial, Trial) and needs_confirmation(trial.timings, arena.policy)
     if verdict.name == "keep" and unsure and arena.bench is not None:
         trial, measured_gates = _measure(arena.bench, proposal.source, parent, arena)
-        records = [*cheap, *measured_gates]
+        records = (*cheap, *measured_gates)
         verdict = _confirmed(verdict, _verdict(records, trial, parent, arena))
     measured = trial if isinstance(trial, Trial) else Trial((), ())
     return Iteration(
@@ -70,12 +78,12 @@ def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena) -> Iterati
         optimization=proposal.variant.optimization,
         variant=proposal.variant.name,
         title=f"{proposal.title} ({proposal.variant.name})",
-        correctness="-" if not measured.checks else "PASS" if measured.passed else "FAIL",
+        correctness=_correctness(records, measured),
         latency_ms=_latency(measured),
         speedup=_speedup(measured),
         verdict=verdict.name,
         reason=verdict.reason,
-        gates=tuple(records),
+        gates=records,
         timings=measured.timings,
         checks=measured.checks,
         source_hash=source_hash(proposal.source),
@@ -83,57 +91,45 @@ def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena) -> Iterati
     )
 
 
-def _scope(arena: Arena) -> GateRecord:
-    return gates.scope(repo.changed_files(arena.worktree), arena.protected, repo.hash_files(arena.protected))
+def _correctness(records: Sequence[GateRecord], measured: Trial) -> Literal["PASS", "FAIL", "-"]:
+    """What is known of the results: from the device, or that they are wrong already on the CPU."""
+    if (refused := failed(records)) is not None and refused.gate == EMULATION:
+        return "FAIL"
+    return "-" if not measured.checks else "PASS" if measured.passed else "FAIL"
+
+
+def _without_device(proposal: Proposal, parent: Parent, arena: Arena) -> tuple[GateRecord, ...]:
+    """Gates 1 to 5."""
+    assert proposal.source is not None
+    exact = proposal.safety == "safe"
+    pair = Pair(parent.source, proposal.source, proposal.promises, exact, parent.earlier, proposal.source)
+    return inspect(pair, arena.kernel, arena.emulator, lambda: _scope(proposal.source, parent, arena))
+
+
+def _scope(planned: str | None, parent: Parent, arena: Arena) -> GateRecord:
+    protected = Protected(
+        repo.changed_files(arena.worktree), arena.protected, repo.hash_files(arena.protected)
+    )
+    return scope(protected, Texts(parent.source, planned, repo.current_source(arena.worktree)))
 
 
 def _measure(
     bench: Bench, source: str, parent: Parent, arena: Arena
-) -> tuple[Trial | Died, list[GateRecord]]:
+) -> tuple[Trial | Died, tuple[GateRecord, ...]]:
     """One trial, and the gates after it: foreign code has run in the worktree, and it must not commit either."""
     head = repo.head(arena.worktree)
     trial = bench.trial(arena.compiler.path(parent.source), arena.compiler.path(source))
-    scope = replace(_scope(arena), gate="scope after the run")
+    after = replace(_scope(None, parent, arena), gate="scope after the run")
     if repo.head(arena.worktree) != head:
-        scope = replace(scope, outcome="failed", reason="a command made a commit in the worktree")
-    return trial, [scope, *_measured(trial)]
+        after = replace(after, outcome="failed", reason="a command made a commit in the worktree")
+    return trial, (after, correctness(trial))
 
 
-def _without_gpu(
-    proposal: Proposal, compilation: Compilation, parent: Parent, arena: Arena
-) -> list[GateRecord]:
-    """The cheap gates in order, up to the first that fails."""
-    checks: tuple[Callable[[], GateRecord], ...] = (
-        lambda: _scope(arena),
-        lambda: gates.compiles(compilation, parent.compilation),
-        lambda: gates.not_a_no_op(compilation, parent.compilation, parent.earlier),
-        lambda: gates.effect(proposal.promises, _observed(parent.compilation), _observed(compilation)),
-    )
-    records: list[GateRecord] = []
-    for check in checks:
-        records.append(check())
-        if records[-1].outcome == "failed":
-            break
-    return records
-
-
-def _measured(trial: Trial | Died) -> list[GateRecord]:
-    """The correctness gate as the bench left it; whether it is faster is the verdict's business."""
-    if isinstance(trial, Died):
-        return [GateRecord("correctness", "could-not-run", trial.message)]
-    wrong = next((check for check in trial.checks if not check.passed), None)
-    if wrong is not None or not trial.checks:
-        return []  # the verdict names the worst check; a record that failed here would hide its figures
-    return [GateRecord("correctness", "passed", f"{len(trial.checks)} checks")]
-
-
-def _observed(compilation: Compilation) -> Observations:
-    return {} if isinstance(compilation, CompileFailure) else from_compilation(compilation)
-
-
-def _verdict(records: list[GateRecord], trial: Trial | Died | None, parent: Parent, arena: Arena) -> Verdict:
+def _verdict(
+    records: tuple[GateRecord, ...], trial: Trial | Died | None, parent: Parent, arena: Arena
+) -> Verdict:
     outcome = CandidateOutcome(
-        gates=tuple(records),
+        gates=records,
         died=trial.message if isinstance(trial, Died) else None,
         checks=trial.checks if isinstance(trial, Trial) else (),
         timings=trial.timings if isinstance(trial, Trial) else (),

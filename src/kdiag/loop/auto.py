@@ -8,14 +8,16 @@ from datetime import datetime
 from pathlib import Path
 
 from kdiag.errors import AsksUser, KdiagError
-from kdiag.executors import gates, repo
+from kdiag.executors import repo
 from kdiag.executors.bench import Baseline, Counters, Trial
 from kdiag.executors.decide import Progress, asks_user, gain_pct, speedup_so_far, stop_reason
+from kdiag.executors.gates.no_op import machine_code
 from kdiag.isolate import Died
 from kdiag.journal import CandidateReady, IterationDone, Journal, Stop, Tree
 from kdiag.loop import headroom
 from kdiag.loop.attempt import Arena, Parent, attempt
 from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan
+from kdiag.loop.compiler import of_kernel
 from kdiag.loop.findings import Findings, gather
 from kdiag.planner.tree import PriorityTree, State, from_suggestions
 from kdiag.records import CompileFailure, ConfigurationTiming, Evidence, Iteration, Suggestion
@@ -147,7 +149,7 @@ class Run:
         if question := asks_user(arena.policy, diagnosis.bottleneck):
             self.journal.append(Stop(question, _now()))
             raise AsksUser(question)
-        self.earlier.add(gates.machine_code(self.findings.compilation))
+        self.earlier.add(machine_code(self.findings.compilation))
         parent = Parent(source, self.findings.compilation, speedup_so_far(self.iterations))
         return self._rank(parent)
 
@@ -208,7 +210,8 @@ class Run:
         repo.revert(worktree)
         self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
         self._record(row)
-        self.earlier.add(gates.machine_code(self.arena.compiler.compile_one(suggestion.proposal.source)))
+        compilation = self.arena.compiler.compile_one(suggestion.proposal.source)
+        self.earlier.add(machine_code(of_kernel(compilation, self.arena.kernel)))
         if row.verdict != "keep":
             return self._rank(parent)
         if gain_pct(row.timings) < self.arena.policy.keep_pct:

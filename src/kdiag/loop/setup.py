@@ -23,6 +23,7 @@ from kdiag.loop.attempt import Arena
 from kdiag.loop.auto import Options, Run
 from kdiag.loop.candidates import Rounding
 from kdiag.loop.compiler import Compiler
+from kdiag.loop.emulator import Emulator
 from kdiag.loop.findings import choose_kernel
 from kdiag.records import Gpu, Observations
 from kdiag.reporters.run_summary import RunHeader
@@ -137,7 +138,7 @@ def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -
         protected.append(worktree.repository / "tests")
     arena = Arena(
         worktree=worktree,
-        compiler=compiler,
+        emulator=Emulator(compiler),
         kernel=plan.kernel,
         bench=_bench(plan, worktree),
         policy=request.policy,

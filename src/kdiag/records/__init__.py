@@ -31,10 +31,18 @@ from kdiag.records.diagnosis import (
     RooflinePipe,
     SpeedOfLight,
 )
-from kdiag.records.emulation import EmulatedConfiguration, Fault, FaultKind
+from kdiag.records.emulation import (
+    EmulatedCase,
+    EmulatedConfiguration,
+    EmulatedSource,
+    EmulationCase,
+    Fault,
+    FaultKind,
+)
 from kdiag.records.observations import Evidence, EvidenceKind, Observations, Place, Scalar
 from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant
 from kdiag.records.run import (
+    GATES,
     ConfigurationCheck,
     ConfigurationTiming,
     GateOutcome,
@@ -42,9 +50,11 @@ from kdiag.records.run import (
     Iteration,
     Verdict,
     VerdictName,
+    failed,
 )
 
 __all__ = [
+    "GATES",
     "Argument",
     "ArrayArgument",
     "Cause",
@@ -54,7 +64,10 @@ __all__ = [
     "ConfigurationCheck",
     "ConfigurationTiming",
     "Diagnosis",
+    "EmulatedCase",
     "EmulatedConfiguration",
+    "EmulatedSource",
+    "EmulationCase",
     "Evidence",
     "EvidenceKind",
     "ExpectedSpeedup",
@@ -87,4 +100,5 @@ __all__ = [
     "Variant",
     "Verdict",
     "VerdictName",
+    "failed",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kdiag.records.run import ConfigurationCheck
@@ -107,3 +108,49 @@ class EmulatedConfiguration:
     def passed(self) -> bool:
         """The result is right, and nothing but warnings was found."""
         return self.check.passed and all(fault.warning for fault in self.faults)
+
+
+@dataclass(frozen=True)
+class EmulationCase:
+    """One run of a kernel file on the CPU: which configuration of the workload, with what inputs, in what order.
+
+    `edge` says whether `index` counts `edge_configs()` or `configs()`; `shuffle` is the seed of a random order of
+    blocks, `perturbation` names what is done to the inputs that `seed` makes ("" for nothing).
+    """
+
+    configuration: str
+    edge: bool
+    index: int
+    seed: int = 1
+    shuffle: int | None = None
+    perturbation: str = ""
+
+    def __str__(self) -> str:
+        parts = [self.configuration, f"seed={self.seed}" if self.seed != 1 else ""]
+        parts += ["shuffled blocks" if self.shuffle is not None else "", self.perturbation]
+        return ", ".join(filter(None, parts))
+
+
+@dataclass(frozen=True)
+class EmulatedCase:
+    """What one run gave. `outputs` are SHA-256 of the bits of each output, with every NaN alike; `changed` names the
+    inputs that are not what they were. `failure` is a run that gave nothing: an exception, a crash, a rule of cuTile.
+    """
+
+    check: ConfigurationCheck
+    outputs: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    seconds: float = 0.0
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class EmulatedSource:
+    """All runs of one kernel file. `missing` says of each run that could not be had why: it took too long, or uses what
+    the emulator does not know. `late_s` is the time after which what had no result was given up.
+    """
+
+    ran: Mapping[EmulationCase, EmulatedCase]
+    missing: Mapping[EmulationCase, str] = field(default_factory=dict)
+    late_s: float | None = None

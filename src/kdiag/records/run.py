@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +17,15 @@ class GateRecord:
     gate: str
     outcome: GateOutcome
     reason: str = ""
+
+
+# The gates before timing, in their order.
+GATES = ("scope", "compile", "no-op", "effect", "emulation", "correctness")
+
+
+def failed(records: Sequence[GateRecord]) -> GateRecord | None:
+    """The gate that failed, if one did; it is the last that was reached."""
+    return next((record for record in records if record.outcome == "failed"), None)
 
 
 @dataclass(frozen=True)

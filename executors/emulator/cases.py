@@ -1,0 +1,142 @@
+"""Which runs of a kernel file on the CPU tell a right edit from a wrong one, and how they are had within a time.
+
+Every chosen configuration is run with two seeds and once with its blocks in a random order; then, as far as the time
+goes, with each perturbation of its inputs. Results are kept (`executors.emulator.results`), so a parent costs nothing
+after the first of its candidates.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from kdiag import isolate
+from kdiag.executors.bench import Source
+from kdiag.executors.emulator import results
+from kdiag.executors.emulator.case_request import CasesRequest, Sized
+from kdiag.isolate import Died
+from kdiag.records import ConfigurationCheck, EmulatedCase, EmulatedSource, EmulationCase
+from kdiag.workload import Workload
+
+NEEDED = {"cuda-tile": "cuda", "ml-dtypes": "ml_dtypes", "torch": "torch"}  # packages, by what is imported
+SEEDS = (1, 2)
+SHUFFLE = 7
+MOST_WORK = 2.0**26  # bytes moved by the largest of configs() that is emulated in place of edge_configs()
+FEW = 2  # of configs(), the smallest
+TIMEOUT_S = 60.0  # for one source
+OPTIONAL_S = 5.0  # of processor time, after which no further perturbation is begun
+# Of `perturbations.PERTURBATIONS`, whose module imports torch.
+PERTURBED = ("all negative", "all positive", "large values", "small values", "ties", "infinities and NaN")
+
+
+@dataclass(frozen=True)
+class Cases:
+    """The runs for a workload. `required` for each configuration; `optional` within the time."""
+
+    required: tuple[EmulationCase, ...]
+    optional: tuple[EmulationCase, ...]
+
+
+def cannot_emulate() -> str | None:
+    """Why nothing can be emulated here, in one sentence; None if the packages it takes are installed."""
+    missing = [package for package, module in NEEDED.items() if find_spec(module) is None]
+    return f'{", ".join(missing)} missing: pip install "kdiag[gpu]"' if missing else None
+
+
+def choose(workload: Workload) -> Cases | str:
+    """The runs for a workload: of its `edge_configs()`, else of the smallest of `configs()`; or why there are none."""
+    from kdiag.executors.emulator.case_run import survey
+
+    found = isolate.run(survey, workload, timeout_s=TIMEOUT_S)
+    if isinstance(found, Died):
+        return f"{workload.path.name} cannot be read: {found.message}{found.raised_at}"
+    if not found:
+        return f"{workload.path.name} has no configuration"
+    sized: Sequence[Sized] = sorted(found, key=lambda one: one.work) if not found[0].edge else found
+    small = [one for one in sized if one.work <= MOST_WORK]
+    if not small:
+        return (
+            f"even {sized[0].configuration} is too large to emulate; give the workload small edge_configs()"
+        )
+    chosen = small if sized[0].edge else small[:FEW]
+    plain = [EmulationCase(one.configuration, one.edge, one.index) for one in chosen]
+    required = [
+        variant
+        for case in plain
+        for variant in (*(replace(case, seed=seed) for seed in SEEDS), replace(case, shuffle=SHUFFLE))
+    ]
+    optional = [replace(case, perturbation=name) for name in PERTURBED for case in plain]
+    return Cases(tuple(required), tuple(optional))
+
+
+def emulate_source(workload: Workload, source: Source, target: str, cases: Cases) -> EmulatedSource:
+    """Every case of one kernel file, in one child unless a case kills it; the next child then goes on after that one."""
+    with ExitStack() as stack:
+        folder = results.folder()
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kdiag-emulation-")))
+        everything, optional = (*cases.required, *cases.optional), frozenset(cases.optional)
+        return _Run(
+            CasesRequest(workload, source, target, everything, folder, optional, OPTIONAL_S)
+        ).to_the_end()
+
+
+@dataclass
+class _Run:
+    """The cases of a request, as far as they have a result."""
+
+    request: CasesRequest
+    ran: dict[EmulationCase, EmulatedCase] = field(default_factory=dict)
+    missing: dict[EmulationCase, str] = field(default_factory=dict)
+
+    def to_the_end(self) -> EmulatedSource:
+        """Run children until each case has a result, has ended its child, or is out of time."""
+        from kdiag.executors.emulator.case_run import run_cases
+
+        began, reason, late = time.monotonic(), "", None
+        left = self._collect(self.request.cases)
+        while left:
+            spent = time.monotonic() - began
+            request = replace(self.request, cases=left)
+            answer = isolate.run(run_cases, request, timeout_s=max(0.1, TIMEOUT_S - spent))
+            before, left = left, self._collect(left)
+            if not isinstance(answer, Died):
+                self._give_up(left, f"the results cannot be kept in {self.request.folder}")
+                break
+            if answer.kind != "error":  # it took too long, too much memory, or kdiag is interrupted
+                late = TIMEOUT_S if answer.kind == "timeout" else None
+                self._give_up(left, f"no result within {TIMEOUT_S:g} s" if late else answer.message)
+                break
+            if left:
+                same, reason = reason == answer.message + answer.raised_at, answer.message + answer.raised_at
+                broken = left if same and before == left else left[:1]  # the file itself, or this one case
+                self.ran.update({case: _failed(case, reason) for case in broken})
+                left = left[len(broken) :]
+        return EmulatedSource(self.ran, self.missing, late)
+
+    def _collect(self, cases: Sequence[EmulationCase]) -> tuple[EmulationCase, ...]:
+        """Take the results that are there; the cases that have none yet."""
+        left = []
+        for case in cases:
+            stored = results.load(self.request.folder, results.key_of(self.request, case))
+            if stored is None:
+                left.append(case)
+            elif stored.result is not None:
+                self.ran[case] = stored.result
+            else:
+                self.missing[case] = stored.not_emulated
+        return tuple(left)
+
+    def _give_up(self, left: Sequence[EmulationCase], why: str) -> None:
+        """What is optional may be left out without a word."""
+        self.missing.update({case: why for case in left if case not in self.request.optional})
+
+
+def _failed(case: EmulationCase, reason: str) -> EmulatedCase:
+    """A case that ended its child."""
+    return EmulatedCase(ConfigurationCheck(str(case), False, None, None, reason), failure=reason)

@@ -1,0 +1,1 @@
+"""The gates between an edit and the timing of it, cheap ones first (see `pipeline`)."""

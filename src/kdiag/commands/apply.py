@@ -1,0 +1,115 @@
+"""`kdiag apply`: one edit of one kernel, as a diff or written into the file."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tempfile
+from pathlib import Path
+
+import click
+
+from kdiag.errors import FAILURE, KdiagError
+from kdiag.executors.edits.registry import EDITS, offers
+from kdiag.executors.user_file import replace_text
+from kdiag.loop.applying import EditRequest, choose, compiler_says, edit_named, subject
+from kdiag.loop.compiler import TARGETS, Compiler
+from kdiag.loop.findings import choose_kernel
+from kdiag.records import failed
+from kdiag.reporters import json_apply, terminal_apply
+from kdiag.reporters.edit_report import EditReport
+from kdiag.workload import of_kernel_file, read_source
+
+
+@click.command("apply")
+@click.argument("kernel_file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("optimization", required=False)
+@click.option("--variant", metavar="NAME|K=V,...", help="Which variant.  [default: the most promising one]")
+@click.option("--list", "listing", is_flag=True, help="All variants, of OPTIMIZATION or of every edit.")
+@click.option("--kernel", help="The @ct.kernel function, if the file has several.")
+@click.option(
+    "--workload", type=click.Path(path_type=Path), help="Workload file; found beside the kernel otherwise."
+)
+@click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    metavar="SM",
+    default="sm_90",
+    show_default=True,
+    help="Architecture the edit is for.",
+)
+@click.option("--write", is_flag=True, help="Write the edited file.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.apply/1).")
+def command(  # noqa: PLR0913, PLR0917 - one parameter an option
+    kernel_file: Path,
+    optimization: str | None,
+    variant: str | None,
+    listing: bool,
+    kernel: str | None,
+    workload: Path | None,
+    target: str,
+    write: bool,
+    as_json: bool,
+) -> None:
+    """Show what an edit changes in a kernel: the diff, its safety, what the compiler must say of it, and warnings.
+
+    \b
+    kdiag apply softmax.py H                     the most promising variant of H
+    kdiag apply matmul.py G --variant tile_k=32  any setting
+    kdiag apply softmax.py --list                what there is for this kernel
+
+    With a workload an edit knows how the kernel is launched, and the compiler is asked whether the edit does what it
+    promises. Nothing is run: `kdiag verify` does that. Without --write nothing is changed; the diff is what
+    `patch -p1` and `git apply` take. The exit code is 1 if the edit does not apply.
+    """
+    source = read_source(kernel_file)
+    name = choose_kernel(source, str(kernel_file), kernel)
+    edits = EDITS if optimization is None else (edit_named(optimization),)
+    described = of_kernel_file(kernel_file, workload)
+    with tempfile.TemporaryDirectory(prefix="kdiag-apply-") as folder:
+        compiler = Compiler(described, kernel_file.name, target, Path(folder))
+        request = EditRequest(source, name, _file(kernel_file), compiler)
+        about, why_no_launches = subject(request)
+        if described is not None and why_no_launches:
+            click.echo(f"note: nothing is known of the launches: {why_no_launches}", err=True)
+        if listing or optimization is None:
+            every = {edit.id: (edit.title, offers(edit, about, request.file)) for edit in edits}
+            _print_list(request, every, as_json)
+            return
+        proposal, others = choose(edits[0], about, request.file, variant)
+        report = EditReport(
+            name, target, str(kernel_file), proposal, others, compiler_says(request, proposal)
+        )
+    if write and proposal.source is not None:
+        report = _written(report, kernel_file, source)
+    if as_json:
+        click.echo(json.dumps(json_apply.to_json(report), indent=2))
+    else:
+        terminal_apply.render(report)
+    if proposal.source is None:
+        click.get_current_context().exit(FAILURE)
+
+
+def _file(kernel_file: Path) -> str:
+    """What the diff calls the file: its path from here, if it is below."""
+    path, here = kernel_file.resolve(), Path.cwd().resolve()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else kernel_file.name
+
+
+def _written(report: EditReport, kernel_file: Path, source: str) -> EditReport:
+    """The report after the file was replaced. Raises KdiagError for what does not compile."""
+    refused = failed(report.gates)
+    if refused is not None and refused.gate == "compile":
+        raise KdiagError(f"The edited kernel does not compile, and was not written: {refused.reason}.")
+    assert report.proposal.source is not None
+    kept = replace_text(kernel_file, source, report.proposal.source)
+    return report.after_writing(shlex.join(["cp", str(kept), str(kernel_file)]))
+
+
+def _print_list(request: EditRequest, every: json_apply.Offers, as_json: bool) -> None:
+    if as_json:
+        click.echo(
+            json.dumps(json_apply.list_to_json(request.kernel, request.compiler.target, every), indent=2)
+        )
+    else:
+        terminal_apply.render_list(request.kernel, request.compiler.target, every)

@@ -1,0 +1,88 @@
+"""`kdiag verify`: two versions of a kernel through the gates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from kdiag.errors import FAILURE, UsageError, WorkloadError
+from kdiag.loop.compiler import TARGETS
+from kdiag.loop.findings import choose_kernel
+from kdiag.loop.verifying import VerifyRequest, verify
+from kdiag.records import failed
+from kdiag.reporters import json_verify, terminal_verify
+from kdiag.workload import CommandWorkload, Workload, of_kernel_file, read, read_source
+
+
+@click.command("verify")
+@click.argument("before", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("after", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option(
+    "--workload",
+    type=click.Path(path_type=Path),
+    help="Workload file; found beside BEFORE or AFTER otherwise.",
+)
+@click.option("--kernel", help="The @ct.kernel function, if the file has several.")
+@click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    metavar="SM",
+    default="sm_90",
+    show_default=True,
+    help="Architecture to compile for.",
+)
+@click.option(
+    "--edit", metavar="H[:VARIANT]", help="The edit that made AFTER: its lines, promises and safety hold."
+)
+@click.option("--exact", is_flag=True, help="Not a bit of the result may change.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.verify/1).")
+def command(  # noqa: PLR0913, PLR0917 - one parameter an option
+    before: Path,
+    after: Path,
+    workload: Path | None,
+    kernel: str | None,
+    target: str,
+    edit: str | None,
+    exact: bool,
+    as_json: bool,
+) -> None:
+    """Say whether AFTER still computes what BEFORE does: two versions of one kernel file, however AFTER was made.
+
+    \b
+    kdiag verify softmax.py mine.py                       a workload.py lies beside softmax.py
+    kdiag verify softmax.py mine.py --edit H:exp2 --json  held against what H promises
+
+    The gates are those of `kdiag auto`: scope, compile, no-op, effect, emulation on the CPU and, where there is a GPU,
+    correctness on it; the first that fails is the last. The exit code is 1 if one failed. A gate that could not run
+    has proved nothing, and is named.
+    """
+    described = _workload(before, after, workload)
+    texts = read_source(before), read_source(after)
+    request = VerifyRequest(
+        *texts, described, choose_kernel(texts[0], str(before), kernel), target, edit, exact
+    )
+    records = verify(request, lambda note: click.echo(f"note: {note}", err=True))
+    if as_json:
+        click.echo(
+            json.dumps(json_verify.to_json(request.kernel, target, (before, after), records), indent=2)
+        )
+    else:
+        terminal_verify.render(request.kernel, target, records)
+    if failed(records) is not None:
+        click.get_current_context().exit(FAILURE)
+
+
+def _workload(before: Path, after: Path, named: Path | None) -> Workload:
+    """The workload that is named, else one beside either file. Raises WorkloadError, UsageError for one of commands."""
+    found = read(named) if named is not None else of_kernel_file(before, None) or of_kernel_file(after, None)
+    if found is None:
+        raise WorkloadError(
+            f"Neither {before} nor {after} has a workload beside it; name one with --workload (docs/workload.md)."
+        )
+    if isinstance(found, CommandWorkload):
+        raise UsageError(
+            f"{found.path} has commands only; verify needs a Python workload (docs/workload.md)."
+        )
+    return found

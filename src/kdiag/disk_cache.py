@@ -1,0 +1,77 @@
+"""Records kept on disk between runs of kdiag, one JSON file for each key.
+
+The folder is `$KDIAG_CACHE_DIR`, else `$XDG_CACHE_HOME/kdiag`, else `~/.cache/kdiag`, with a folder below it for each
+kind of record. Entries are written beside and moved into place, so several processes can share it; one that cannot be
+read is not there. Without a writable folder nothing is remembered, which costs time only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TypeVar
+
+from kdiag.codec import decode, encode
+
+Record = TypeVar("Record")
+
+FOLDER = "KDIAG_CACHE_DIR"
+PART = ".part"
+
+
+def folder_of(kind: str) -> Path | None:
+    """Where the entries of one kind are kept; None on a machine where the user has no home."""
+    if own := os.environ.get(FOLDER):
+        return Path(own) / kind
+    shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    try:
+        base = shared if shared.is_absolute() else Path.home() / ".cache"
+    except RuntimeError:
+        return None
+    return base / "kdiag" / kind
+
+
+def load(folder: Path | None, key: str, record: type[Record]) -> Record | None:
+    """The record kept under `key`, or None."""
+    if folder is None:
+        return None
+    path = folder / f"{key}.json"
+    try:
+        found = decode(record, json.loads(path.read_text(encoding="utf-8")))
+        path.touch()  # the entries that are used stay
+    except (OSError, ValueError, RecursionError):  # a DecodeError is a ValueError
+        return None
+    return found
+
+
+def store(folder: Path | None, key: str, record: object, most: int) -> None:
+    """Keep the record under `key`, and drop the entries unused for longest when there are more than `most`."""
+    if folder is None:
+        return
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=folder, suffix=PART)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(encode(record), file)
+            Path(name).replace(folder / f"{key}.json")
+        finally:
+            Path(name).unlink(missing_ok=True)
+        _prune(folder, most)
+
+
+def _prune(folder: Path, most: int) -> None:
+    """Parts that a killed process left count as entries: they get old and go."""
+    entries = list(os.scandir(folder))
+    if len(entries) <= most:
+        return
+    ages = {}
+    for entry in entries:
+        with contextlib.suppress(FileNotFoundError):  # another process pruned it
+            ages[entry.path] = entry.stat().st_mtime_ns
+    oldest = sorted(ages, key=lambda path: ages[path])[: len(ages) - most * 9 // 10]
+    for path in oldest:
+        Path(path).unlink(missing_ok=True)

@@ -1,0 +1,83 @@
+"""What the gates look at, put together from compiler, emulator and the files at hand: for every command alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from kdiag import isolate
+from kdiag.diagnose.compiler.observe import from_compilation
+from kdiag.diagnose.compiler.observe_remarks import lines_by_observation
+from kdiag.executors.gates.effect import Said
+from kdiag.executors.gates.pipeline import Emulated, Subject, without_device
+from kdiag.executors.gates.scope import Protected, Texts, scope
+from kdiag.loop.compiler import Compiler, of_kernel
+from kdiag.loop.emulator import Emulator
+from kdiag.records import Compilation, CompileFailure, GateRecord, Promise
+from kdiag.workload import source_hash
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A parent and a candidate, as texts. `planned` is what the edit makes of the parent, None for an edit by hand.
+
+    `exact`: the edit is said to change no bit of a result. `earlier` is the machine code of what was tried before.
+    """
+
+    parent: str
+    candidate: str
+    promises: Sequence[Promise] = ()
+    exact: bool = False
+    earlier: frozenset[tuple[str, ...]] = frozenset()
+    planned: str | None = None
+
+
+def subject_of(pair: Pair, kernel: str, compiler: Compiler) -> Subject:
+    """What the gates that ask the compiler look at."""
+    sources = (pair.parent, pair.candidate)
+
+    def compiled() -> tuple[Compilation, Compilation]:
+        answers = compiler.compile(sources)
+        parent, candidate = (of_kernel(answers[source_hash(source)], kernel) for source in sources)
+        return parent, candidate
+
+    return Subject(
+        scope=lambda: scope(Protected(), Texts(pair.parent, pair.planned, pair.candidate)),
+        compiled=compiled,
+        says=lambda compilation: said(compilation, compiler),
+        earlier=pair.earlier,
+        promises=pair.promises,
+        exact=pair.exact,
+    )
+
+
+def inspect(
+    pair: Pair, kernel: str, emulator: Emulator, in_scope: Callable[[], GateRecord] | None = None
+) -> tuple[GateRecord, ...]:
+    """Gates 1 to 5. A candidate that the compiler has not seen is emulated while it compiles.
+
+    `in_scope` looks at more than the two texts.
+    """
+    compiler, sources = emulator.compiler, (pair.parent, pair.candidate)
+    subject = subject_of(pair, kernel, compiler)
+    with ThreadPoolExecutor(1) as pool:
+        new = source_hash(pair.candidate) not in compiler.known
+        ahead = pool.submit(emulator.emulate, sources) if new else None
+
+        def emulated() -> Emulated:
+            parent, candidate = ahead.result() if ahead is not None else emulator.emulate(sources)
+            return parent, candidate
+
+        try:
+            return without_device(replace(subject, scope=in_scope or subject.scope, emulated=emulated))
+        except KeyboardInterrupt:
+            isolate.kill_all()  # or the pool would wait for its children to the end
+            raise
+
+
+def said(compilation: Compilation, compiler: Compiler) -> Said:
+    """What the compiler says of a kernel, for the effect gate."""
+    if isinstance(compilation, CompileFailure):
+        return Said()
+    return Said(from_compilation(compilation), lines_by_observation(compilation, compiler.file_name))

@@ -1,0 +1,77 @@
+"""Any two versions of a kernel file through the gates, on the device as well where there is one."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kdiag.errors import KdiagError
+from kdiag.executors.device_bench import check_on_device, probe_gpu
+from kdiag.executors.gates.correctness import correctness
+from kdiag.loop.applying import EditRequest, choose, edit_named, subject
+from kdiag.loop.compiler import Compiler
+from kdiag.loop.emulator import Emulator
+from kdiag.loop.inspection import Pair, inspect
+from kdiag.records import GateRecord, Proposal, failed
+from kdiag.workload import Workload
+
+
+@dataclass(frozen=True)
+class VerifyRequest:
+    """Two versions of the workload's kernel file. `edit` is what is said to have made the second, as "H" or "H:exp2".
+
+    `exact`: not a bit of the result may change, whatever the edit says.
+    """
+
+    before: str
+    after: str
+    workload: Workload
+    kernel: str
+    target: str
+    edit: str | None = None
+    exact: bool = False
+
+
+def verify(request: VerifyRequest, on_note: Callable[[str], None]) -> tuple[GateRecord, ...]:
+    """Gates 1 to 6, up to the first that fails. Raises KdiagError if the edit does not apply to the first version."""
+    with tempfile.TemporaryDirectory(prefix="kdiag-verify-") as folder:
+        name = request.workload.kernel_file.name
+        compiler = Compiler(request.workload, name, request.target, Path(folder))
+        planned = _planned(request, compiler)
+        pair = Pair(
+            request.before,
+            request.after,
+            planned.promises if planned else (),
+            request.exact or (planned is not None and planned.safety == "safe"),
+            planned=planned.source if planned else None,
+        )
+        records = inspect(pair, request.kernel, Emulator(compiler))
+        if failed(records) is not None:
+            return records
+        return (*records, _on_device(request, compiler, on_note))
+
+
+def _planned(request: VerifyRequest, compiler: Compiler) -> Proposal | None:
+    """What the edit that is named makes of the first version."""
+    if request.edit is None:
+        return None
+    name, _, variant = request.edit.partition(":")
+    edit, about = edit_named(name), EditRequest(request.before, request.kernel, compiler.file_name, compiler)
+    proposal, _ = choose(edit, subject(about)[0], compiler.file_name, variant or None)
+    if proposal.source is None:
+        raise KdiagError(f"{request.edit} does not apply to the first file: {proposal.why_not}.")
+    return proposal
+
+
+def _on_device(request: VerifyRequest, compiler: Compiler, on_note: Callable[[str], None]) -> GateRecord:
+    """Gate 6; another card than the target still says whether the results are right."""
+    gpu = probe_gpu()
+    if gpu is None:
+        return correctness(None)
+    capability = (gpu.compute_capability or "").replace(".", "")
+    if f"sm_{capability}" != request.target:
+        on_note(f"compiled for {request.target}; the results are checked on {gpu.name} (sm_{capability})")
+    parent, candidate = (compiler.path(source) for source in (request.before, request.after))
+    return correctness(check_on_device(request.workload, parent, candidate))

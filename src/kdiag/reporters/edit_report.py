@@ -1,0 +1,27 @@
+"""What `kdiag apply` has to tell of one edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kdiag.records import GateRecord, Proposal
+
+
+@dataclass(frozen=True)
+class EditReport:
+    """One variant of one edit. `others` are all that the edit offers; `gates` what the compiler says, if it was asked.
+
+    `undo` is a command line that restores the file after it was written, "" before.
+    """
+
+    kernel: str
+    target: str
+    file: str
+    proposal: Proposal
+    others: tuple[Proposal, ...]
+    gates: tuple[GateRecord, ...] = ()
+    undo: str = ""
+
+    def after_writing(self, undo: str) -> EditReport:
+        """The report of an edit that is in the file now."""
+        return replace(self, undo=undo)

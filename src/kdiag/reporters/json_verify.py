@@ -1,0 +1,27 @@
+"""Gates as one JSON object, schema `kdiag.verify/1`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from kdiag.records import GateRecord, failed
+
+SCHEMA = "kdiag.verify/1"
+
+
+def to_json(
+    kernel: str, target: str, files: tuple[Path, Path], records: Sequence[GateRecord]
+) -> dict[str, object]:
+    """`passed` is false if a gate failed; `could_not_run` names the gates that proved nothing."""
+    return {
+        "schema": SCHEMA,
+        "kernel": kernel,
+        "target": target,
+        "before": str(files[0]),
+        "after": str(files[1]),
+        "passed": failed(records) is None,
+        "could_not_run": [record.gate for record in records if record.outcome == "could-not-run"],
+        "gates": [asdict(record) for record in records],
+    }
