@@ -84,7 +84,7 @@ def _to_tiles(subject: Subject, view: KernelView, variant: str) -> Outcome:
 
 def _to_gathers(subject: Subject, view: KernelView) -> Outcome:
     loads = [load_to_gather(view, call) for call in view.source.calls("load")]
-    stores = [store_to_scatter(view, subject.launches, call) for call in view.source.calls("store")]
+    stores = [store_to_scatter(view, call) for call in view.source.calls("store")]
 
     def promises(lines: Lines, edited: KernelSource) -> tuple[Promise, ...]:
         left = {edited.place(call).line for call in edited.calls("load", "store")}

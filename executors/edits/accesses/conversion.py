@@ -39,10 +39,11 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A call that has to stay as it is, and why."""
+    """A call that has to stay as it is, and why; `minor` if it is of one element, and nobody would miss it."""
 
     node: cst.Call
     reason: str
+    minor: bool = False
 
 
 Promises = Callable[[list[tuple[Conversion, int]], KernelSource], tuple[Promise, ...]]
@@ -56,7 +57,7 @@ def convert(
     results = list(found)
     conversions = [result for result in results if isinstance(result, Conversion)]
     if not conversions:
-        refused = [result for result in results if isinstance(result, Refusal)]
+        refused = sorted((r for r in results if isinstance(r, Refusal)), key=lambda r: r.minor)
         if not refused:
             return Skipped(nothing)
         line = kernel.source.place(refused[0].node).line

@@ -11,7 +11,7 @@ import libcst as cst
 from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, Tile
 from kdiag.executors.edits.accesses.masks import mask_of
 from kdiag.executors.edits.accesses.padding_modes import mode_of_value, number
-from kdiag.executors.edits.accesses.range_access import TileAccess, tile_access
+from kdiag.executors.edits.accesses.range_access import NO_RANGE, TileAccess, tile_access
 from kdiag.executors.edits.accesses.tile_shapes import surrounding_reshape, tile_shape
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import (
@@ -33,7 +33,7 @@ def gather_to_load(
     """The conversion of one `ct.gather`."""
     access = _access(kernel, launches, call, values=2)
     if isinstance(access, str):
-        return Refusal(call, access)
+        return Refusal(call, access, minor=access.endswith(NO_RANGE))
     padding = keyword(call, "padding_value")
     mode = mode_of_value(None if padding is None else kernel.constant(padding.value, call))
     if mode is None:
@@ -66,14 +66,14 @@ def scatter_to_store(
     """The conversion of one `ct.scatter`."""
     access = _access(kernel, launches, call, values=3)
     if isinstance(access, str):
-        return Refusal(call, access)
+        return Refusal(call, access, minor=access.endswith(NO_RANGE))
     stored = call.args[2].value
     value, _ = kernel.resolve(stored, call)
     if number(value) is not None or kernel.is_call(value, "bid", "num_blocks", "cdiv", "num_tiles"):
         return Refusal(call, f"`{code(stored)}` is one number and not a tile of ({', '.join(access.result)})")
     keywords = {**_carried(call), **({} if allow_tma else {"allow_tma": "False"})}
-    full = tile_shape(kernel, launches, stored, call) == access.result
-    flattened = kernel.is_call(stored, "reshape") and _is_shaped(kernel, launches, stored, call, access.shape)
+    full = tile_shape(kernel, stored, call) == access.result
+    flattened = kernel.is_call(stored, "reshape") and _is_shaped(kernel, stored, call, access.shape)
 
     def rewrite(updated: cst.Call) -> cst.BaseExpression:
         tile = updated.args[2]
@@ -102,14 +102,13 @@ def _access(
 
 def _is_shaped(
     kernel: KernelView,
-    launches: tuple[Launch, ...],
     reshaped: cst.BaseExpression,
     place: cst.CSTNode,
     shape: tuple[str, ...],
 ) -> bool:
     """Whether what a `ct.reshape` flattens certainly has that shape."""
     tile = argument(cst.ensure_type(reshaped, cst.Call), 0, "x")
-    return tile is not None and tile_shape(kernel, launches, tile, place) == shape
+    return tile is not None and tile_shape(kernel, tile, place) == shape
 
 
 def _names(call: cst.Call) -> frozenset[str]:

@@ -17,8 +17,8 @@ from kdiag.executors.edits.accesses.scalars import is_compile_time
 from kdiag.executors.edits.accesses.tile_shapes import shape_text, surrounding_reshape, tile_shape
 from kdiag.executors.edits.syntax.kernel_source import argument, integer, keyword, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
-from kdiag.records import Launch
 
+ONE_ELEMENT = "its tile is one element"
 UNTRANSLATABLE = ("memory_order", "memory_scope")
 
 
@@ -46,7 +46,7 @@ def load_to_gather(kernel: KernelView, call: cst.Call) -> Conversion | Refusal:
     array = argument(call, 0, "array")
     elements = _elements(kernel, call, _sizes(kernel, argument(call, 2, "shape"), call))
     if isinstance(elements, str) or array is None:
-        return Refusal(call, elements if isinstance(elements, str) else "it names no array")
+        return _refusal(call, elements if isinstance(elements, str) else "it names no array")
     padding = keyword(call, "padding_mode")
     mode = "UNDETERMINED" if padding is None else _mode(kernel, kernel.constant(padding.value, call))
     if mode not in VALUE_OF_MODE:
@@ -61,19 +61,17 @@ def load_to_gather(kernel: KernelView, call: cst.Call) -> Conversion | Refusal:
     return Conversion(outer or call, lambda _: cst.parse_expression(result), tile, used_tma)
 
 
-def store_to_scatter(
-    kernel: KernelView, launches: tuple[Launch, ...], call: cst.Call
-) -> Conversion | Refusal:
+def store_to_scatter(kernel: KernelView, call: cst.Call) -> Conversion | Refusal:
     """The conversion of one `ct.store`, whose tile's shape follows from what computes it."""
     array, tile = argument(call, 0, "array"), argument(call, 2, "tile")
     if array is None or tile is None:
         return Refusal(call, "it names no array or no tile")
-    shape = tile_shape(kernel, launches, tile, call)
+    shape = tile_shape(kernel, tile, call)
     if shape is None:
         return Refusal(call, f"the shape of `{code(tile)}` does not follow from the source")
     elements = _elements(kernel, call, shape)
     if isinstance(elements, str):
-        return Refusal(call, elements)
+        return _refusal(call, elements)
     written = [code(array), _indices(kernel, elements), "tile"]
     scatter = cst.ensure_type(
         cst.parse_expression(_call(kernel, "scatter", written, _carried(call))), cst.Call
@@ -81,7 +79,7 @@ def store_to_scatter(
 
     inner = argument(tile, 0, "x") if isinstance(tile, cst.Call) and kernel.is_call(tile, "reshape") else None
     reshaped = inner is not None and elements.result != elements.shape
-    flat_before = inner is not None and tile_shape(kernel, launches, inner, call) == elements.result
+    flat_before = inner is not None and tile_shape(kernel, inner, call) == elements.result
 
     def rewrite(updated: cst.Call) -> cst.BaseExpression:
         value = argument(updated, 2, "tile") or tile
@@ -91,6 +89,10 @@ def store_to_scatter(
 
     last = elements.along_last_axis
     return Conversion(call, rewrite, Tile(code(array), elements.shape, last), last and _allows_tma(call))
+
+
+def _refusal(call: cst.Call, reason: str) -> Refusal:
+    return Refusal(call, reason, minor=reason == ONE_ELEMENT)
 
 
 def _elements(kernel: KernelView, call: cst.Call, shape: tuple[str, ...] | None) -> _Elements | str:
@@ -106,7 +108,7 @@ def _elements(kernel: KernelView, call: cst.Call, shape: tuple[str, ...] | None)
         return "its order is not written out"
     wide = [size for size in shape if size != "1"]
     if not wide:
-        return f"a tile of shape ({', '.join(shape)}) is one element"
+        return ONE_ELEMENT
     unknown = next((size for size in wide if not is_compile_time(kernel, cst.parse_expression(size))), None)
     if unknown is not None:
         return f"the size `{unknown}` is neither a number nor a name that is bound once"

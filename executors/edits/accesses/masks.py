@@ -22,17 +22,17 @@ def mask_of(call: cst.Call) -> cst.BaseExpression | None:
     return None if given is None or code(given.value) == "None" else given.value
 
 
-def read_bounds(reader: IndexReader, call: cst.Call, parts: list[IndexPart]) -> dict[int, Sum] | str:
-    """The end of each axis that the mask compares with; a reason where the mask says anything else."""
+def read_bounds(reader: IndexReader, call: cst.Call, parts: list[IndexPart]) -> dict[int, list[Sum]] | str:
+    """The ends that the mask compares the index of each axis with; a reason where the mask says anything else."""
     mask = mask_of(call)
-    bounds: dict[int, Sum] = {}
+    bounds: dict[int, list[Sum]] = {}
     if mask is None:
         return bounds
     for condition, place in _conditions(reader, mask, call):
         found = _bound(reader, condition, place, parts)
-        if found is None or bounds.get(found[0], found[1]).terms != found[1].terms:
+        if found is None:
             return f"a tile access cannot carry the mask `{code(mask)}`"
-        bounds[found[0]] = found[1]
+        bounds.setdefault(found[0], []).append(found[1])
     return bounds
 
 

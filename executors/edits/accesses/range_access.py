@@ -19,6 +19,8 @@ from kdiag.executors.edits.syntax.kernel_source import keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.records import Launch
 
+NO_RANGE = "holds no range"
+
 
 @dataclass(frozen=True)
 class Slice:
@@ -52,42 +54,60 @@ class _Placed:
     stop: str | None = None
 
 
+@dataclass(frozen=True)
+class _Entry:
+    """One entry of an index: `written`, where its text means the same at the access, and what it is."""
+
+    text: str
+    written: str | None
+    part: IndexPart | None
+
+
 def tile_access(kernel: KernelView, launches: tuple[Launch, ...], call: cst.Call) -> TileAccess | str:
     """The tile access that touches the elements a gather or scatter names, or why it is not certain that there is one."""
+    entries = _entries(kernel, call)
+    parts = [entry.part for entry in entries if entry.part is not None]
+    unread = next((entry.text for entry in entries if entry.part is None), None)
+    if unread is not None:
+        return f"`{unread}` in the index is not certainly a contiguous range or a row inside the array"
+    array, result = call.args[0].value, _result(parts)
+    if isinstance(result, str):
+        return f"`{code(call.args[1].value)}` {result}"
+    if not isinstance(array, cst.Name):
+        return f"`{code(array)}` is not an array by its name"
+    bounds = read_bounds(IndexReader(kernel, call), call, parts)
+    if isinstance(bounds, str):
+        return bounds
+    placed, proofs = [], Proofs(kernel, launches, call, array.value)
+    for axis, (entry, part) in enumerate(zip(entries, parts, strict=True)):
+        stops = [stop for stop in bounds.get(axis, ()) if not proofs.is_extent(stop, axis)]
+        found = _placed(proofs, part, axis, stops)
+        if isinstance(found, str):
+            return found
+        placed.append(found if part.shape or entry.written is None else replace(found, number=entry.written))
+    return _assembled(parts, placed, result)
+
+
+def gathered_shape(kernel: KernelView, call: cst.Call) -> tuple[str, ...] | None:
+    """The shape of what a gather gives, as far as its index shows it."""
+    parts = [entry.part for entry in _entries(kernel, call)]
+    shapes = [part.shape for part in parts if part is not None]
+    return broadcast(shapes) if len(shapes) == len(parts) else None
+
+
+def _entries(kernel: KernelView, call: cst.Call) -> list[_Entry]:
+    """The entries of the index of a gather or scatter."""
     indices = call.args[1].value
     written, place = kernel.resolve(indices, call)
     elements = (
         [element.value for element in written.elements] if isinstance(written, cst.Tuple) else [indices]
     )
     place = place if isinstance(written, cst.Tuple) else call
-    reader = IndexReader(kernel, call)
-    parts = [reader.read(element, place) for element in elements]
-    known = [part for part in parts if part is not None]
-    unread = next((element for element, part in zip(elements, parts, strict=True) if part is None), None)
-    if unread is not None:
-        return f"`{code(unread)}` in the index is not certainly a contiguous range or a row inside the array"
-    result = _result(known)
-    if isinstance(result, str):
-        return f"`{code(indices)}` {result}"
-    array = call.args[0].value
-    if not isinstance(array, cst.Name):
-        return f"`{code(array)}` is not an array by its name"
-    bounds = read_bounds(reader, call, known)
-    if isinstance(bounds, str):
-        return bounds
-    placed = []
-    for axis, part in enumerate(known):
-        found = _placed(Proofs(kernel, launches, call, array.value), part, axis, bounds.get(axis))
-        if isinstance(found, str):
-            return found
-        if (
-            not part.shape
-            and code(elements[axis]) != found.number
-            and kernel.bindings.same(elements[axis], place, call)
-        ):
-            found = replace(found, number=code(elements[axis]))
-        placed.append(found)
-    return _assembled(known, placed, result)
+    reader, same = IndexReader(kernel, call), kernel.bindings.same
+    return [
+        _Entry(code(each), code(each) if same(each, place, call) else None, reader.read(each, place))
+        for each in elements
+    ]
 
 
 def _result(parts: list[IndexPart]) -> tuple[str, ...] | str:
@@ -95,7 +115,7 @@ def _result(parts: list[IndexPart]) -> tuple[str, ...] | str:
     ranges = [part for part in parts if part.size is not None]
     axes = [part.axis for part in ranges]
     if not ranges:
-        return "holds no range"
+        return NO_RANGE
     if len(set(axes)) < len(axes):
         return "names elements along a diagonal"
     if axes != sorted(axes):
@@ -109,29 +129,31 @@ def _result(parts: list[IndexPart]) -> tuple[str, ...] | str:
     return result
 
 
-def _placed(proofs: Proofs, part: IndexPart, axis: int, stop: Sum | None) -> _Placed | str:
-    """The tile of one axis, or why it is not certain that it begins inside the array."""
-    contract = (
-        _is_unchecked(proofs.call) and mask_of(proofs.call) is None
-    )  # every element is inside, or undefined
+def _placed(proofs: Proofs, part: IndexPart, axis: int, stops: list[Sum]) -> _Placed | str:
+    """The tile of one axis, or why it is not certain that it begins inside the array.
+
+    `stops` are where the mask ends the range, besides the array's extent.
+    """
+    all_inside = _is_unchecked(proofs.call) and mask_of(proofs.call) is None  # or the gather is undefined
     if part.size is None:
-        if stop is not None and not proofs.is_extent(stop, axis):
-            return f"the mask compares the row `{part.start.text()}` with `{stop.text()}`, not with the array's extent"
-        inside = contract or proofs.row_inside(part.start, axis)
+        if stops:
+            return f"the mask compares the row `{part.start.text()}` with `{stops[0].text()}`, not with the extent"
+        inside = all_inside or proofs.row_inside(part.start, axis)
         return (
             _Placed(part.start.text()) if inside else why_not_inside(proofs.kernel, part.start, proofs.call)
         )
     number, start = tile_start(proofs.kernel, part.start, part.size, proofs.call)
-    if stop is not None and proofs.is_extent(stop, axis):
-        stop = None
-    if not start.terms and stop is None:
-        inside = contract or proofs.tile_inside(number, part.size, axis, start)
+    if len(stops) > 1:
+        return f"the mask ends the range both at `{stops[0].text()}` and at `{stops[1].text()}`"
+    if not start.terms and not stops:
+        inside = all_inside or proofs.tile_inside(number, part.size, axis, start)
         return _Placed(number.text()) if inside else why_not_inside(proofs.kernel, number, proofs.call)
-    return _in_slice(proofs, replace(part, start=start), axis, number, stop, contract)
+    stop = stops[0] if stops else None
+    return _in_slice(proofs, replace(part, start=start), axis, number, stop, all_inside)
 
 
 def _in_slice(
-    proofs: Proofs, part: IndexPart, axis: int, number: Sum, stop: Sum | None, contract: bool
+    proofs: Proofs, part: IndexPart, axis: int, number: Sum, stop: Sum | None, all_inside: bool
 ) -> _Placed | str:
     """Tile `number` of the slice from `part.start` to `stop`, None for the array's end.
 
@@ -139,7 +161,7 @@ def _in_slice(
     """
     start, size, extent = part.start, part.size or "", f"{proofs.array}.shape[{axis}]"
     if stop is None:
-        if proofs.tile_inside(number, size, axis, start) or (contract and number.constant == 0):
+        if proofs.tile_inside(number, size, axis, start) or (all_inside and number.constant == 0):
             return _Placed(number.text(), start.text(), extent)
         return f"the range from `{start.text()}` is not aligned to a tile, and not certain to begin inside the array"
     if not proofs.before(number, size, stop.plus(start, -1)):

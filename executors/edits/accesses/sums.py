@@ -70,6 +70,8 @@ class Sum:
 
     def text(self) -> str:
         """The sum as source text; positive terms come first."""
+        if self.single is not None:
+            return self.single
         ordered = sorted(self.terms.items(), key=lambda term: (term[1] < 0, term[0] == ()))
         shown = ""
         for product, count in ordered:

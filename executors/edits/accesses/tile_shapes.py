@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.range_access import tile_access
+from kdiag.executors.edits.accesses.range_access import gathered_shape
 from kdiag.executors.edits.syntax.kernel_source import argument, nodes, positional
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
-from kdiag.records import Launch
 
 SHAPE_ARGUMENT = {
     "load": (2, "shape"),
     "reshape": (1, "shape"),
+    "broadcast_to": (1, "shape"),
     "full": (0, "shape"),
     "zeros": (0, "shape"),
     "ones": (0, "shape"),
@@ -36,13 +36,13 @@ def shape_text(expression: cst.BaseExpression | None) -> tuple[str, ...] | None:
 
 
 def tile_shape(
-    kernel: KernelView, launches: tuple[Launch, ...], expression: cst.BaseExpression, place: cst.CSTNode
+    kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode
 ) -> tuple[str, ...] | None:
     """The shape of a tile: of the call that makes it, or of the first operand known to have more than one element.
 
     An operand that would widen the result is not seen; the compiler then refuses the edited kernel.
     """
-    return _Shapes(kernel, launches, set()).of(expression, place)
+    return _Shapes(kernel, set()).of(expression, place)
 
 
 def surrounding_reshape(kernel: KernelView, call: cst.Call, shape: tuple[str, ...]) -> cst.Call | None:
@@ -59,7 +59,6 @@ class _Shapes:
     """One search; `seen` are the expressions that it has begun with."""
 
     kernel: KernelView
-    launches: tuple[Launch, ...]
     seen: set[cst.CSTNode]
 
     def of(self, expression: cst.BaseExpression, place: cst.CSTNode) -> tuple[str, ...] | None:
@@ -107,8 +106,7 @@ class _Shapes:
         arguments = positional(call)
         if member == "arange":
             return (code(arguments[0]),) if arguments else None
-        access = tile_access(self.kernel, self.launches, call) if len(arguments) == 2 else ""
-        return None if isinstance(access, str) else access.result
+        return gathered_shape(self.kernel, call) or None if len(arguments) == 2 else None
 
 
 def _method(call: cst.Call) -> str:
