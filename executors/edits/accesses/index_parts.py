@@ -17,6 +17,7 @@ from kdiag.executors.edits.syntax.kernel_view import KernelView, code, is_number
 
 SUMS: dict[str, type[cst.BaseBinaryOp]] = {"add": cst.Add, "sub": cst.Subtract, "mul": cst.Multiply}
 INTEGERS = ("int32", "int64")
+NARROW = ("int8", "int16")
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,10 @@ class IndexReader:
         return _reshaped(tile, self._shape(argument(call, at, "shape")))
 
     def _arange(self, call: cst.Call, place: cst.CSTNode) -> IndexPart | None:
-        start, step = keyword(call, "start"), keyword(call, "step")
+        start, step, dtype = (keyword(call, name) for name in ("start", "step", "dtype"))
         size = argument(call, 0, "size")
+        if dtype is not None and code(dtype.value).endswith(NARROW):  # counts up to 127 or so, and then wraps
+            return None
         if size is None or not is_compile_time(self.kernel, size) or (step and not is_number(step.value, 1)):
             return None
         first = IndexPart(Sum()) if start is None else self.read(start.value, place)

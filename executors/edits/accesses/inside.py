@@ -11,11 +11,20 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from kdiag.executors.edits.accesses.counters import (
+    counts_tiles,
+    is_row,
+    is_tile_count,
+    single,
+    size_sum,
+    stepped_end,
+    tile_loop,
+)
 from kdiag.executors.edits.accesses.index_parts import IndexReader
 from kdiag.executors.edits.accesses.launch_values import LaunchValues, array_of
 from kdiag.executors.edits.accesses.scalars import reads_memory
 from kdiag.executors.edits.accesses.sums import Sum
-from kdiag.executors.edits.syntax.kernel_source import argument, nodes
+from kdiag.executors.edits.syntax.kernel_source import nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code, is_number
 from kdiag.records import Launch
 
@@ -32,7 +41,7 @@ class Proofs:
     def row_inside(self, row: Sum, axis: int) -> bool:
         """Whether a single index lies inside the array."""
         return self._decided(row, "1", axis, Sum()) or (
-            self._undecided(row, "1", axis) and _is_row(self.kernel, row, self.call)
+            self._undecided(row, "1", axis) and is_row(self.kernel, row, self.call)
         )
 
     def tile_inside(self, number: Sum, size: str, axis: int, start: Sum) -> bool:
@@ -41,7 +50,7 @@ class Proofs:
             return True
         if start.terms or not self._undecided(number, size, axis):
             return False
-        return _counts_tiles(self.kernel, number, size, self.call)
+        return counts_tiles(self.kernel, number, size, self.call)
 
     def begins_inside(self, start: Sum, axis: int) -> bool:
         """Whether an element offset is known to lie inside the array, as a slice's start must."""
@@ -66,10 +75,14 @@ class Proofs:
 
     def before(self, number: Sum, size: str, length: Sum) -> bool:
         """Whether tile `number` of a part of that length begins inside it, by its loop or by the launches."""
-        loop = _tile_loop(self.kernel, number, self.call)
-        if loop is not None and _is_tile_count(self.kernel, loop, size, length, self.call):
+        loop = tile_loop(self.kernel, number, self.call)
+        if loop is not None and is_tile_count(self.kernel, loop, size, length, self.call):
             return True
-        first = number.times(_size(size)).plus(length, -1)
+        end = stepped_end(self.kernel, number, size, self.call)
+        part = None if end is None else IndexReader(self.kernel, self.call).read(end, end)
+        if part is not None and part.start.terms == length.terms:
+            return True
+        first = number.times(size_sum(size)).plus(length, -1)
 
         def negative(values: LaunchValues) -> bool:
             bounds = values.of_sum(first, self.call)
@@ -83,7 +96,7 @@ class Proofs:
         """Whether the block also makes this access for tile 0, as it is that one or in a loop that always starts there."""
         if number.constant == 0:
             return True
-        written = _single(number)
+        written = single(number)
         name = written.value if isinstance(written, cst.Name) else ""
         binding = self.kernel.bindings.reaching(name, self.call)
         loop = None if binding is None else binding.loop
@@ -121,7 +134,7 @@ class Proofs:
         """Whether every tile of a launch begins inside the array; None where the launch does not say."""
         values, array = LaunchValues(self.kernel, launch), array_of(launch, self.array)
         numbers, starts = values.of_sum(number, self.call), values.of_sum(start, self.call)
-        sizes = values.of_sum(_size(size), self.call)
+        sizes = values.of_sum(size_sum(size), self.call)
         if array is None or axis >= len(array.shape) or numbers is None or starts is None or sizes is None:
             return None
         extent = array.shape[axis]
@@ -148,94 +161,3 @@ def why_not_inside(kernel: KernelView, number: Sum, call: cst.Call) -> str:
             " and only check_bounds=False says that it never does"
         )
     return f"`{text}` in the index is not certainly inside the array, where a tile has to begin"
-
-
-def _size(size: str) -> Sum:
-    return Sum.number(int(size)) if size.isdecimal() else Sum.of(size)
-
-
-def _single(number: Sum) -> cst.BaseExpression | None:
-    return None if number.single is None else cst.parse_expression(number.single)
-
-
-def _is_row(kernel: KernelView, row: Sum, call: cst.Call) -> bool:
-    """A block number, the first row, or a variable of a loop from the first row or block to a length."""
-    written = _single(row)
-    if written is None:
-        return row.constant == 0
-    loop = kernel.range_loop(written, call)
-    if loop is not None:
-        length = not isinstance(kernel.constant(_end(loop), loop[0]), cst.Integer)
-        return length and _counts_upwards(kernel, loop, call)
-    return _is_block_number(kernel, written, call)
-
-
-def _is_block_number(kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode) -> bool:
-    written, _ = kernel.resolve(expression, place)
-    return kernel.is_call(written, "bid")
-
-
-def _counts_tiles(kernel: KernelView, number: Sum, size: str, call: cst.Call) -> bool:
-    """The first tile, a block number, or a counter of the tiles of a length."""
-    written = _single(number)
-    if written is None:
-        return number.constant == 0
-    if _is_block_number(kernel, written, call):
-        return True
-    if isinstance(written, cst.BinaryOperation) and isinstance(written.operator, cst.FloorDivide):
-        loop = kernel.range_loop(written.left, call)
-        steps = loop is not None and len(loop) == 3 and code(loop[2]) == size == code(written.right)
-        return steps and loop is not None and not isinstance(kernel.constant(loop[1], loop[0]), cst.Integer)
-    counted = _tile_loop(kernel, number, call)
-    return counted is not None and _is_tile_count(kernel, counted, size, None, call)
-
-
-def _tile_loop(kernel: KernelView, number: Sum, call: cst.Call) -> cst.BaseExpression | None:
-    """The end of the `range` from 0 or a block number that counts `number` upwards."""
-    written = _single(number)
-    loop = None if written is None else kernel.range_loop(written, call)
-    return _end(loop) if loop is not None and _counts_upwards(kernel, loop, call) else None
-
-
-def _is_tile_count(
-    kernel: KernelView, end: cst.BaseExpression, size: str, length: Sum | None, call: cst.Call
-) -> bool:
-    """Whether `end` is `cdiv(length, size)`, `(length + size - 1) // size` or, of any length, a `num_tiles`."""
-    written, place = kernel.resolve(end, end)
-    if isinstance(written, cst.Call) and kernel.is_call(written, "num_tiles"):
-        shape = argument(written, 2, "shape")
-        sizes = [code(each.value) for each in shape.elements] if isinstance(shape, cst.Tuple) else []
-        return length is None and size in sizes
-    reader, counted = IndexReader(kernel, call), None
-    match written:
-        case cst.Call(args=[cst.Arg(value=total), cst.Arg(value=step)]) if kernel.is_call(written, "cdiv"):
-            if length is None:
-                return code(step) == size
-            part = reader.read(total, place) if code(step) == size else None
-            counted = None if part is None else part.start
-        case cst.BinaryOperation(left=total, operator=cst.FloorDivide(), right=step) if code(step) == size:
-            part = reader.read(total, place)
-            counted = None if part is None else part.start.plus(_size(size), -1).plus(Sum.number(1))
-    if counted is None:
-        return False
-    return counted.single is not None if length is None else counted.terms == length.terms
-
-
-def _counts_upwards(kernel: KernelView, loop: tuple[cst.BaseExpression, ...], place: cst.CSTNode) -> bool:
-    """Whether a `range` starts at 0 or at a block number and steps by a positive number or the number of blocks.
-
-    A range that starts before its array, as that of a stencil does, reads tiles that are wholly outside.
-    """
-    if len(loop) == 1:
-        return True
-    starts = is_number(loop[0], 0) or _is_block_number(kernel, loop[0], place)
-    if len(loop) == 2 or not starts:
-        return starts
-    step, _ = kernel.resolve(loop[2], place)
-    positive = isinstance(step, cst.Integer) and step.evaluated_value > 0
-    return positive or kernel.is_call(step, "num_blocks")
-
-
-def _end(arguments: tuple[cst.BaseExpression, ...]) -> cst.BaseExpression:
-    """The end among the arguments of `range`."""
-    return arguments[0] if len(arguments) == 1 else arguments[1]

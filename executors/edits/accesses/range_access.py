@@ -14,6 +14,7 @@ import libcst as cst
 from kdiag.executors.edits.accesses.index_parts import IndexPart, IndexReader, broadcast
 from kdiag.executors.edits.accesses.inside import Proofs, tile_start, why_not_inside
 from kdiag.executors.edits.accesses.masks import mask_of, read_bounds
+from kdiag.executors.edits.accesses.scalars import is_parameter
 from kdiag.executors.edits.accesses.sums import Sum
 from kdiag.executors.edits.syntax.kernel_source import keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
@@ -73,8 +74,8 @@ def tile_access(kernel: KernelView, launches: tuple[Launch, ...], call: cst.Call
     array, result = call.args[0].value, _result(parts)
     if isinstance(result, str):
         return f"`{code(call.args[1].value)}` {result}"
-    if not isinstance(array, cst.Name):
-        return f"`{code(array)}` is not an array by its name"
+    if not (isinstance(array, cst.Name) and is_parameter(kernel, array.value, call)):
+        return f"`{code(array)}` is no parameter of the kernel, and where it ends is not known"
     bounds = read_bounds(IndexReader(kernel, call), call, parts)
     if isinstance(bounds, str):
         return bounds

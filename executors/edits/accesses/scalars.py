@@ -41,6 +41,12 @@ def is_scalar(kernel: KernelView, expression: cst.BaseExpression, place: cst.CST
     return bool(parts) and all(is_scalar(kernel, part, place) for part in parts)
 
 
+def is_parameter(kernel: KernelView, name: str, place: cst.CSTNode) -> bool:
+    """Whether a name stands for what the kernel was launched with."""
+    binding = kernel.bindings.reaching(name, place)
+    return binding is not None and isinstance(binding.node, cst.Param)
+
+
 def reads_memory(kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode) -> bool:
     """Whether a scalar is an array's element, or such a one under a name."""
     written, _ = kernel.resolve(expression, place)
