@@ -1,4 +1,4 @@
-"""Compiles the kernel of an edit's example on its own: float32 arrays of the rank in which it indexes them."""
+"""Compiles the kernel of an edit's example on its own: float32 arrays of the rank in which it indexes them, int32 tables."""
 
 import ast
 import importlib.util
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 ACCESSES = ("load", "store", "gather", "scatter")
+TABLES = ("table",)
 TILE, EXTENT = 64, 256
 
 
@@ -16,10 +17,18 @@ def ranks(source: str) -> dict[str, int]:
     found = {}
     for node in ast.walk(ast.parse(source)):
         name = getattr(getattr(node, "func", None), "attr", getattr(getattr(node, "func", None), "id", ""))
-        if isinstance(node, ast.Call) and name in ACCESSES and isinstance(node.args[0], ast.Name):
+        array = _array(node.args[0]) if isinstance(node, ast.Call) and name in ACCESSES else ""
+        if isinstance(node, ast.Call) and array:
             index = node.args[1] if len(node.args) > 1 else node.keywords[0].value
-            found[node.args[0].id] = len(index.elts) if isinstance(index, ast.Tuple) else 1
+            found[array] = len(index.elts) if isinstance(index, ast.Tuple) else 1
     return found
+
+
+def _array(accessed: ast.expr) -> str:
+    """The name of an array, or of the array that is sliced."""
+    if isinstance(accessed, ast.Call) and isinstance(accessed.func, ast.Attribute):
+        accessed = accessed.func.value if accessed.func.attr == "slice" else accessed
+    return accessed.id if isinstance(accessed, ast.Name) else ""
 
 
 def arguments(function: Any, source: str) -> list[Any]:
@@ -30,7 +39,8 @@ def arguments(function: Any, source: str) -> list[Any]:
     values: list[Any] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in known:
-            values.append(torch.empty([EXTENT] * known[parameter.name], dtype=torch.float32, device="meta"))
+            dtype = torch.int32 if parameter.name in TABLES else torch.float32
+            values.append(torch.empty([EXTENT] * known[parameter.name], dtype=dtype, device="meta"))
         else:
             values.append(EXTENT if parameter.annotation is int else TILE)
     return values

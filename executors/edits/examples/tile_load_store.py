@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdiag.executors.edits.base import Example
+from kdiag.executors.edits.examples.tile_ranges import RANGES
 
 SOFTMAX = """\
 import cuda.tile as ct
@@ -143,6 +144,7 @@ def _refused(name: str, source: str, refused: str, variant: str = "tile-load-sto
 
 
 EXAMPLES: tuple[Example, ...] = (
+    *RANGES,
     Example("rows of a softmax, padded with -inf", "softmax", "tile-load-store", SOFTMAX, SOFTMAX_TILES),
     Example("a vector's loads, the store stays", "add", "tile-load", ADD, ADD_LOADS),
     Example(
@@ -166,7 +168,7 @@ EXAMPLES: tuple[Example, ...] = (
     _refused("nothing to scatter", _gather("(row, columns)"), "no ct.scatter", variant="tile-store"),
     _refused(
         "a store of unknown shape",
-        _gather("(row, columns + offset)"),
+        _gather("(row, columns[::2])"),
         "does not follow",
         variant="gather-scatter",
     ),
