@@ -23,10 +23,17 @@ def called(node: ast.AST) -> str:
 def accesses(tree: ast.AST) -> list[tuple[str, ast.expr]]:
     """Array or view, and index, of every access to memory."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and called(node) in ACCESSES]
-    plain = [call for call in calls if call.args and isinstance(call.args[0], ast.Name)]
-    indices = [(c.args[0].id, c.args[1] if len(c.args) > 1 else c.keywords[0].value) for c in plain]  # type: ignore[attr-defined]
     named = dict(assigned(tree))
+    arrays = [(call, array(call.args[0])) for call in calls if call.args]
+    indices = [(a, c.args[1] if len(c.args) > 1 else c.keywords[0].value) for c, a in arrays if a]
     return [(a, named.get(i.id, i) if isinstance(i, ast.Name) else i) for a, i in indices]
+
+
+def array(accessed: ast.expr) -> str:
+    """The name of an array, or of the array that is sliced; "" for anything else."""
+    if called(accessed) == "slice":
+        accessed = accessed.func.value  # type: ignore[attr-defined]
+    return accessed.id if isinstance(accessed, ast.Name) else ""
 
 
 def assigned(tree: ast.AST) -> list[tuple[str, ast.expr]]:

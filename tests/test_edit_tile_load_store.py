@@ -21,11 +21,12 @@ from kdiag.executors.edits.base import Applied, Skipped, Subject
 from kdiag.executors.edits.examples.tile_load_store import ADD, ROW_COPY, SCALE, SOFTMAX
 from kdiag.executors.edits.tile_load_store import FORWARD, INVERSE, TileLoadStore
 from kdiag.executors.edits.without_tma import WithoutTma
-from kdiag.records import CompileFailure, Evidence, Variant
+from kdiag.records import CompileEvidence, CompileFailure, Evidence, Variant
 from kdiag.workload import Workload, load_module
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 COMPILED = ("tile-load-store", "tile-load-store-no-tma")
+EXPECTED_PROMISES = {"softmax": 3, "rms_norm": 4, "vector_add": 2}
 KERNELS = ("softmax", "rms_norm", "vector_add")
 
 
@@ -175,7 +176,7 @@ def test_a_range_left_over_from_another_loop_is_refused() -> None:
 
 
 @pytest.fixture(scope="module")
-def observed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, Evidence]]:
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], tuple[CompileEvidence, ...]]:
     """What the tile compiler says about each example kernel: as it is, edited, and edited back."""
     pytest.importorskip("cuda.tile")
     pytest.importorskip("torch")
@@ -195,7 +196,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
         answers = compile_workload(described, paths, "sm_90", timeout_s=120)
         for variant, answer in zip(texts, answers, strict=True):
             assert not isinstance(answer, CompileFailure), (name, variant, answer)
-            found[name, variant] = dict(from_compilation(answer))
+            found[name, variant] = answer
     return found
 
 
@@ -204,27 +205,44 @@ def count(observation: Evidence) -> int:
     return observation.value
 
 
+def lines(compiled: tuple[CompileEvidence, ...], observation: str) -> set[int]:
+    """The lines at which the compiler says that it took TMA."""
+    what = "Load" if observation == "compile.tma_loads" else "Store"
+    name = f"RemarkMemory{what}InstructionSelected"
+    remarks = [remark for evidence in compiled for remark in evidence.remarks]
+    return {r.where.line for r in remarks if r.name == name and "TMA" in r.instruction}
+
+
 @pytest.mark.compiler
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_compiler_keeps_what_each_variant_promises(
-    name: str, observed: dict[tuple[str, str], dict[str, Evidence]]
+    name: str, compiled: dict[tuple[str, str], tuple[CompileEvidence, ...]]
 ) -> None:
     source = kernel_file(name)
-    steps = [("", variant) for variant in COMPILED] + [("tile-load-store", INVERSE)]
-    for parent, variant in steps:
+    launches = tuple(evidence.launch for evidence in compiled[name, ""])
+    made = 0
+    for parent, variant in [("", variant) for variant in COMPILED] + [("tile-load-store", INVERSE)]:
         text = source if not parent else edited(source, f"{name}_kernel", parent)
-        outcome = TileLoadStore().apply(Subject(text, f"{name}_kernel"), Variant("A", variant))
+        subject = Subject(text, f"{name}_kernel", launches=launches)
+        outcome = TileLoadStore().apply(subject, Variant("A", variant))
         assert isinstance(outcome, Applied)
         for promise in outcome.promises:
-            before, after = (count(observed[name, v][promise.observation]) for v in (parent, variant))
-            assert after > before if promise.change == "increases" else after < before, (variant, promise)
+            made += 1
+            said = lines(compiled[name, variant], promise.observation)
+            assert promise.lines
+            if promise.change == "at-lines":
+                assert set(promise.lines) <= said, (variant, promise)
+            else:
+                assert not said & set(promise.lines), (variant, promise)
+    assert made == EXPECTED_PROMISES[name]
 
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("name", KERNELS)
 def test_without_tma_nothing_goes_through_tma(
-    name: str, observed: dict[tuple[str, str], dict[str, Evidence]]
+    name: str, compiled: dict[tuple[str, str], tuple[CompileEvidence, ...]]
 ) -> None:
     for variant in ("tile-load-store-no-tma", INVERSE, ""):
-        assert count(observed[name, variant]["compile.tma_loads"]) == 0
-        assert count(observed[name, variant]["compile.tma_stores"]) == 0
+        observed = from_compilation(compiled[name, variant])
+        assert count(observed["compile.tma_loads"]) == 0
+        assert count(observed["compile.tma_stores"]) == 0

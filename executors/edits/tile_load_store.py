@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, convert
+from kdiag.executors.edits.accesses.conversion import Conversion, convert
 from kdiag.executors.edits.accesses.gather_to_load import gather_to_load, scatter_to_store
 from kdiag.executors.edits.accesses.load_to_gather import load_to_gather, store_to_scatter
-from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.accesses.tma_use import gone_from_tma, moves_by_tma, without_tma
+from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.tile_load_store import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import nodes
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.records import Promise, Variant
 
 INVERSE = "gather-scatter"
 FORWARD = ("tile-load-store", "tile-load-store-no-tma", "tile-load", "tile-store")
-COMBINES_ELEMENTS = ("sum", "max", "min", "prod", "argmax", "argmin", "reduce", "mma", "matmul")
-"""In a kernel without these, tileiras 13.4 for sm_90 reads and writes tiles by global-memory instructions even where
-TMA is possible (remarks of elementwise kernels beside those of kernels with a reduction, 1-D and 2-D)."""
+Lines = list[tuple[Conversion, int]]
 
 
 class TileLoadStore(Edit):
@@ -46,10 +46,15 @@ class TileLoadStore(Edit):
                 "the kernel defines a function or lambda inside, whose parameters may hide its names"
             )
         if variant.name == INVERSE:
-            return _to_gathers(view)
+            return _to_gathers(subject, view)
         if variant.name not in FORWARD:
             return Skipped(f"{variant.name} is no variant of this edit")
-        return _to_tiles(view, variant.name)
+        outcome = _to_tiles(subject, view, variant.name)
+        return (
+            replace(outcome, warnings=without_tma(subject.target))
+            if isinstance(outcome, Applied)
+            else outcome
+        )
 
 
 def _defines_functions(view: KernelView) -> bool:
@@ -57,32 +62,36 @@ def _defines_functions(view: KernelView) -> bool:
     return any(True for kind in (cst.FunctionDef, cst.Lambda) for _ in nodes(body, kind))
 
 
-def _to_tiles(view: KernelView, variant: str) -> Outcome:
-    allow_tma = variant != "tile-load-store-no-tma"
-    loads: list[Conversion | Refusal] = []
-    stores: list[Conversion | Refusal] = []
-    if variant != "tile-store":
-        loads = [gather_to_load(view, call, allow_tma=allow_tma) for call in view.source.calls("gather")]
-    if variant != "tile-load":
-        stores = [scatter_to_store(view, call, allow_tma=allow_tma) for call in view.source.calls("scatter")]
-    promises: list[Promise] = []
-    if _by_tma(view, loads):
-        promises.append(Promise("compile.tma_loads", "increases", "loads use TMA"))
-    if _by_tma(view, stores):
-        promises.append(Promise("compile.tma_stores", "increases", "stores use TMA"))
+def _to_tiles(subject: Subject, view: KernelView, variant: str) -> Outcome:
+    allow_tma, launches = variant != "tile-load-store-no-tma", subject.launches
+    gathers = [] if variant == "tile-store" else view.source.calls("gather")
+    scatters = [] if variant == "tile-load" else view.source.calls("scatter")
+    loads = [gather_to_load(view, launches, call, allow_tma=allow_tma) for call in gathers]
+    stores = [scatter_to_store(view, launches, call, allow_tma=allow_tma) for call in scatters]
+
+    def promises(lines: Lines, edited: KernelSource) -> tuple[Promise, ...]:
+        found = []
+        for what, results in (("load", loads), ("store", stores)):
+            by_tma = [n for each, n in lines if each in results and moves_by_tma(subject, edited, each)]
+            if by_tma:
+                text, at = f"{what}s use TMA", tuple(sorted(set(by_tma)))
+                found.append(Promise(f"compile.tma_{what}s", "at-lines", text, at))
+        return tuple(found)
+
     sought = {"tile-load": "ct.gather", "tile-store": "ct.scatter"}.get(variant, "ct.gather or ct.scatter")
-    return convert(view, [*loads, *stores], f"the kernel has no {sought}", tuple(promises))
+    return convert(view, [*loads, *stores], f"the kernel has no {sought}", promises)
 
 
-def _to_gathers(view: KernelView) -> Outcome:
+def _to_gathers(subject: Subject, view: KernelView) -> Outcome:
     loads = [load_to_gather(view, call) for call in view.source.calls("load")]
     stores = [store_to_scatter(view, call) for call in view.source.calls("store")]
-    promise = Promise("compile.tma_loads", "decreases", "loads go without TMA")
-    promises = (promise,) if _by_tma(view, loads) else ()
+
+    def promises(lines: Lines, edited: KernelSource) -> tuple[Promise, ...]:
+        left = {edited.place(call).line for call in edited.calls("load", "store")}
+        found: tuple[Promise, ...] = ()
+        for what, results in (("load", loads), ("store", stores)):
+            gone = [line for each, line in lines if each in results and line not in left]
+            found += gone_from_tma(f"compile.tma_{what}s", gone, f"{what}s go without TMA")
+        return found
+
     return convert(view, [*loads, *stores], "the kernel has no ct.load or ct.store", promises)
-
-
-def _by_tma(view: KernelView, results: list[Conversion | Refusal]) -> bool:
-    """Whether the compiler will choose TMA for one of them, if the array's strides are multiples of 16 bytes."""
-    chosen = bool(view.source.calls(*COMBINES_ELEMENTS))
-    return chosen and any(isinstance(result, Conversion) and result.tma for result in results)

@@ -2,63 +2,79 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.conversion import Conversion, convert
-from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.accesses.tma_use import gone_from_tma
+from kdiag.executors.edits.accesses.views import tile_calls
+from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.without_tma import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import keyword, set_keyword
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code, view_kernel
-from kdiag.records import Promise, Variant
+from kdiag.executors.edits.syntax.kernel_view import KernelView, Rewrite, code, view_kernel
+from kdiag.records import Variant
 
-STORES = "stores"
-LOADS = "loads"
-ONE_STORE = "store-"
+KINDS = {"stores": "store", "loads": "load"}
 
 
 class WithoutTma(Edit):
-    """Switch TMA off for all stores of a kernel, one of them, or all loads."""
+    """Switch TMA off for all stores or loads of a kernel, or for one of them."""
 
     id: ClassVar[str] = "F"
     title: ClassVar[str] = "Switch TMA off for a store or a load"
     examples: ClassVar[tuple[Example, ...]] = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
-        """All stores; each store where there are several; all loads."""
+        """All stores; all loads; each of them where there are several."""
         view = view_kernel(subject.source, subject.kernel)
-        stores = view.source.calls("store") if isinstance(view, KernelView) else []
-        single = [f"{ONE_STORE}{n}" for n in range(1, len(stores) + 1)] if len(stores) > 1 else []
-        return tuple(Variant(self.id, name) for name in (STORES, *single, LOADS))
+        names: list[str] = []
+        for kind, one in KINDS.items():
+            count = len(tile_calls(view, one)) if isinstance(view, KernelView) else 0
+            names += [kind, *(f"{one}-{n}" for n in range(1, count + 1) if count > 1)]
+        return tuple(Variant(self.id, name) for name in names)
 
     def apply(self, subject: Subject, variant: Variant) -> Outcome:
         """Set the keyword on the calls that the variant names; skip where it is set already."""
         view = view_kernel(subject.source, subject.kernel)
         if isinstance(view, Skipped):
             return view
-        if variant.name == LOADS:
-            promise = Promise("compile.tma_loads", "decreases", "loads go without TMA")
-            return _without_tma(view, view.source.calls("load"), "ct.load", promise)
-        stores = view.source.calls("store")
-        if variant.name != STORES:
-            number = variant.name.removeprefix(ONE_STORE)
-            if not (number.isascii() and number.isdecimal() and 1 <= int(number) <= len(stores)):
-                return Skipped(f"the kernel has no ct.store for variant {variant.name}")
-            stores = [stores[int(number) - 1]]
-        promise = Promise("compile.tma_stores", "decreases", "stores go without TMA")
-        return _without_tma(view, stores, "ct.store", promise)
+        kind, _, number = variant.name.partition("-")
+        what = KINDS.get(kind, kind)
+        if what not in KINDS.values():
+            return Skipped(f"{variant.name} is no variant of this edit")
+        calls = tile_calls(view, what)
+        if number or kind == what:
+            if not (number.isascii() and number.isdecimal() and 1 <= int(number) <= len(calls)):
+                return Skipped(f"the kernel has no ct.{what} for variant {variant.name}")
+            calls = [calls[int(number) - 1]]
+        return _without_tma(view, calls, what)
 
 
-def _without_tma(view: KernelView, calls: list[cst.Call], what: str, promise: Promise) -> Outcome:
+def _without_tma(view: KernelView, calls: list[cst.Call], what: str) -> Outcome:
     if not calls:
-        return Skipped(f"the kernel has no {what}")
+        return Skipped(f"the kernel has no ct.{what}")
     unpacked = next((call for call in calls if any(argument.star for argument in call.args)), None)
     if unpacked is not None:
         line = view.source.place(unpacked).line
-        return Skipped(f"line {line}: the arguments of {what} are unpacked, they may hold allow_tma already")
-    changes = [Conversion(call, _set_false, tma=True) for call in calls if not _is_false(call)]
-    return convert(view, changes, f"allow_tma is False on every {what} already", (promise,))
+        return Skipped(
+            f"line {line}: the arguments of ct.{what} are unpacked, they may hold allow_tma already"
+        )
+    changed = [call for call in calls if not _is_false(call)]
+    if not changed:
+        return Skipped(f"allow_tma is False on every ct.{what} already")
+    rewrites: dict[cst.CSTNode, Rewrite] = dict.fromkeys(changed, _set_false)
+    edited = view.rewritten(rewrites, set())
+    applied = Applied(edited, view.statement_place(changed[0]))
+    after = view_kernel(edited, view.source.function.name.value)
+    if isinstance(after, Skipped):
+        return applied
+    before = tile_calls(view, what)
+    pairs = list(zip(before, tile_calls(after, what), strict=True))
+    lines = [after.source.place(new).line for old, new in pairs if old in changed]
+    others = [after.source.place(new).line for _, new in pairs if not _is_false(new)]
+    lines = [line for line in lines if line not in others]
+    return replace(applied, promises=gone_from_tma(f"compile.tma_{what}s", lines, f"{what}s go without TMA"))
 
 
 def _is_false(call: cst.Call) -> bool:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped
-from kdiag.executors.edits.syntax.kernel_view import KernelView, Rewrite, code
+from kdiag.executors.edits.syntax.kernel_source import KernelSource
+from kdiag.executors.edits.syntax.kernel_view import KernelView, Rewrite, code, view_kernel
 from kdiag.records import Promise
+
+ACCESSES = ("load", "store", "gather", "scatter")
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The tile that a call reads or writes: of which array (source text), of what shape, and whether it has more than
+    one element along the array's last axis, in the array itself and not in a slice of it.
+    """
+
+    array: str
+    shape: tuple[str, ...]
+    along_last_axis: bool
 
 
 @dataclass(frozen=True)
@@ -18,26 +32,32 @@ class Conversion:
 
     node: cst.Call
     rewrite: Rewrite
+    tile: Tile
     tma: bool
     names: frozenset[str] = field(default_factory=frozenset)
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A call that has to stay as it is, and why."""
+    """A call that has to stay as it is, and why; `minor` if it is of one element, and nobody would miss it."""
 
     node: cst.Call
     reason: str
+    minor: bool = False
+
+
+Promises = Callable[[list[tuple[Conversion, int]], KernelSource], tuple[Promise, ...]]
+"""What to promise of conversions and their lines in the edited source, which is the second argument."""
 
 
 def convert(
-    kernel: KernelView, found: Iterable[Conversion | Refusal], nothing: str, promises: tuple[Promise, ...]
+    kernel: KernelView, found: Iterable[Conversion | Refusal], nothing: str, promises: Promises
 ) -> Outcome:
     """Rewrite what can be; skip with the first refusal, or with `nothing`, when no call can."""
     results = list(found)
     conversions = [result for result in results if isinstance(result, Conversion)]
     if not conversions:
-        refused = [result for result in results if isinstance(result, Refusal)]
+        refused = sorted((r for r in results if isinstance(r, Refusal)), key=lambda r: r.minor)
         if not refused:
             return Skipped(nothing)
         line = kernel.source.place(refused[0].node).line
@@ -47,4 +67,26 @@ def convert(
     first = min(
         conversions, key=lambda c: (kernel.source.place(c.node).line, kernel.source.place(c.node).column)
     )
-    return Applied(kernel.rewritten(rewrites, names), kernel.statement_place(first.node), promises)
+    edited = kernel.rewritten(rewrites, names)
+    view = view_kernel(edited, kernel.source.function.name.value)
+    made = (
+        promises(_placed(kernel, conversions, view.source), view.source)
+        if isinstance(view, KernelView)
+        else ()
+    )
+    return Applied(edited, kernel.statement_place(first.node), made)
+
+
+def _placed(
+    kernel: KernelView, conversions: list[Conversion], edited: KernelSource
+) -> list[tuple[Conversion, int]]:
+    """The line of each converted access in the edited source; nothing when there are more or fewer accesses."""
+    before, after = kernel.source.calls(*ACCESSES), edited.calls(*ACCESSES)
+    if len(before) != len(after):
+        return []
+    lines = {old: edited.place(new).line for old, new in zip(before, after, strict=True)}
+    return [
+        (conversion, lines[call])
+        for conversion in conversions
+        for call in kernel.source.calls(*ACCESSES, within=conversion.node)[:1]
+    ]

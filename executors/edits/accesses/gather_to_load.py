@@ -8,22 +8,32 @@ from __future__ import annotations
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.conversion import Conversion, Refusal
+from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, Tile
+from kdiag.executors.edits.accesses.masks import mask_of
 from kdiag.executors.edits.accesses.padding_modes import mode_of_value, number
-from kdiag.executors.edits.accesses.range_access import TileAccess, tile_access
-from kdiag.executors.edits.accesses.tile_shapes import is_full
+from kdiag.executors.edits.accesses.range_access import NO_RANGE, TileAccess, tile_access
+from kdiag.executors.edits.accesses.tile_shapes import surrounding_reshape, tile_shape
 from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import keyword, positional, remove_keyword, set_keyword
+from kdiag.executors.edits.syntax.kernel_source import (
+    argument,
+    keyword,
+    positional,
+    remove_keyword,
+    set_keyword,
+)
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
+from kdiag.records import Launch
 
 CARRIED = ("check_bounds", "latency")
 
 
-def gather_to_load(kernel: KernelView, call: cst.Call, *, allow_tma: bool) -> Conversion | Refusal:
+def gather_to_load(
+    kernel: KernelView, launches: tuple[Launch, ...], call: cst.Call, *, allow_tma: bool
+) -> Conversion | Refusal:
     """The conversion of one `ct.gather`."""
-    access = _access(kernel, call, values=2)
+    access = _access(kernel, launches, call, values=2)
     if isinstance(access, str):
-        return Refusal(call, access)
+        return Refusal(call, access, minor=access.endswith(NO_RANGE))
     padding = keyword(call, "padding_value")
     mode = mode_of_value(None if padding is None else kernel.constant(padding.value, call))
     if mode is None:
@@ -35,68 +45,92 @@ def gather_to_load(kernel: KernelView, call: cst.Call, *, allow_tma: bool) -> Co
         **_carried(call),
         **({} if allow_tma else {"allow_tma": "False"}),
     }
+    outer = surrounding_reshape(kernel, call, access.shape)
 
     def rewrite(updated: cst.Call) -> cst.BaseExpression:
+        if outer is not None:  # the gather's result is given the tile's own shape, which the load has already
+            updated = cst.ensure_type(updated.args[0].value, cst.Call)
         load = _with_keywords(_with_index(updated, access), keywords)
         load = load.with_changes(func=cst.parse_expression(f"{kernel.tile}.load"))
-        return load if len(access.shape) == 1 else _shaped(kernel, "reshape", load, (access.size,))
+        plain = outer is not None or access.shape == access.result
+        return load if plain else _shaped(kernel, "reshape", load, access.result)
 
-    return Conversion(call, rewrite, _tma(access, allow_tma) and mode == "ZERO", _names(call))
+    tile = Tile(code(call.args[0].value), access.shape, access.last_is_range and access.part is None)
+    tma = allow_tma and mode == "ZERO" and tile.along_last_axis
+    return Conversion(outer or call, rewrite, tile, tma, _names(call))
 
 
-def scatter_to_store(kernel: KernelView, call: cst.Call, *, allow_tma: bool) -> Conversion | Refusal:
+def scatter_to_store(
+    kernel: KernelView, launches: tuple[Launch, ...], call: cst.Call, *, allow_tma: bool
+) -> Conversion | Refusal:
     """The conversion of one `ct.scatter`."""
-    access = _access(kernel, call, values=3)
+    access = _access(kernel, launches, call, values=3)
     if isinstance(access, str):
-        return Refusal(call, access)
-    value, _ = kernel.resolve(call.args[2].value, call)
+        return Refusal(call, access, minor=access.endswith(NO_RANGE))
+    stored = call.args[2].value
+    value, _ = kernel.resolve(stored, call)
     if number(value) is not None or kernel.is_call(value, "bid", "num_blocks", "cdiv", "num_tiles"):
-        return Refusal(
-            call, f"`{code(call.args[2].value)}` is one number and not a tile of {access.size} elements"
-        )
+        return Refusal(call, f"`{code(stored)}` is one number and not a tile of ({', '.join(access.result)})")
     keywords = {**_carried(call), **({} if allow_tma else {"allow_tma": "False"})}
-    full = is_full(kernel, call.args[2].value, call, access.size)
+    full = tile_shape(kernel, stored, call) == access.result
+    flattened = kernel.is_call(stored, "reshape") and _is_shaped(kernel, stored, call, access.shape)
 
     def rewrite(updated: cst.Call) -> cst.BaseExpression:
         tile = updated.args[2]
-        if not full:  # a scatter spreads one element over its range, a store would write it alone
-            tile = tile.with_changes(value=_shaped(kernel, "broadcast_to", tile.value, (access.size,)))
-        if len(access.shape) > 1:
+        if flattened:  # of the very shape that the store needs
+            tile = tile.with_changes(value=argument(cst.ensure_type(tile.value, cst.Call), 0, "x"))
+        elif not full:  # a scatter spreads one element over its range, a store would write it alone
+            tile = tile.with_changes(value=_shaped(kernel, "broadcast_to", tile.value, access.result))
+        if not flattened and access.shape != access.result:
             tile = tile.with_changes(value=_shaped(kernel, "reshape", tile.value, access.shape))
         args = [*updated.args[:2], _named(tile, "tile"), *updated.args[3:]]
         store = _with_keywords(_with_index(updated.with_changes(args=args), access), keywords)
         return store.with_changes(func=cst.parse_expression(f"{kernel.tile}.store"))
 
-    return Conversion(call, rewrite, _tma(access, allow_tma), _names(call))
+    tile = Tile(code(call.args[0].value), access.shape, access.last_is_range and access.part is None)
+    return Conversion(call, rewrite, tile, allow_tma and tile.along_last_axis, _names(call))
 
 
-def _access(kernel: KernelView, call: cst.Call, values: int) -> TileAccess | str:
+def _access(
+    kernel: KernelView, launches: tuple[Launch, ...], call: cst.Call, values: int
+) -> TileAccess | str:
     """The tile access behind a gather or scatter with that many positional arguments, or why there is none."""
-    if len(positional(call)) != values:
+    if len(positional(call)) != values or any(argument.star for argument in call.args):
         return f"it has not exactly {values} plain positional arguments"
-    mask = keyword(call, "mask")
-    if mask is not None and code(mask.value) != "None":
-        return f"a tile access cannot carry the mask `{code(mask.value)}`"
-    return tile_access(kernel, call.args[1].value)
+    return tile_access(kernel, launches, call)
 
 
-def _tma(access: TileAccess, allow_tma: bool) -> bool:
-    return allow_tma and access.along_last_axis
+def _is_shaped(
+    kernel: KernelView,
+    reshaped: cst.BaseExpression,
+    place: cst.CSTNode,
+    shape: tuple[str, ...],
+) -> bool:
+    """Whether what a `ct.reshape` flattens certainly has that shape."""
+    tile = argument(cst.ensure_type(reshaped, cst.Call), 0, "x")
+    return tile is not None and tile_shape(kernel, tile, place) == shape
 
 
 def _names(call: cst.Call) -> frozenset[str]:
-    return frozenset(names_in(call.args[1].value))
+    mask = mask_of(call)
+    return frozenset(names_in(call.args[1].value) | (set() if mask is None else names_in(mask)))
 
 
 def _carried(call: cst.Call) -> dict[str, str]:
     given = {name: keyword(call, name) for name in CARRIED}
     texts = {name: code(found.value) for name, found in given.items() if found is not None}
+    if mask_of(call) is not None:  # a bounds check is what is left of it
+        texts.pop("check_bounds", None)
     return {name: text for name, text in texts.items() if (name, text) != ("check_bounds", "True")}
 
 
 def _with_index(call: cst.Call, access: TileAccess) -> cst.Call:
     index = call.args[1].with_changes(value=cst.parse_expression(_tuple(access.index)))
-    return call.with_changes(args=[call.args[0], _named(index, "index"), *call.args[2:]])
+    array = call.args[0]
+    if access.part is not None:
+        bounds = f"axis={access.part.axis}, start={access.part.start}, stop={access.part.stop}"
+        array = array.with_changes(value=cst.parse_expression(f"{code(array.value)}.slice({bounds})"))
+    return call.with_changes(args=[array, _named(index, "index"), *call.args[2:]])
 
 
 def _with_keywords(call: cst.Call, keywords: dict[str, str]) -> cst.Call:

@@ -1,43 +1,64 @@
-"""The inverse: `ct.load` and `ct.store` of a 1-D tile or of a row tile as `ct.gather` and `ct.scatter` of the range.
+"""The inverse: `ct.load` and `ct.store` as `ct.gather` and `ct.scatter` of the elements of the tile.
 
 Padding is carried over exactly; where a load leaves it undetermined the gather pads with 0. A load's result is reshaped
-to the tile's own shape, so nothing after it changes. TMA-related keywords have no counterpart and go. The range counts
-in int32, so an axis of 2**31 elements or more is out of reach.
+to the tile's own shape, so nothing after it changes. TMA-related keywords have no counterpart and go. The ranges count
+in int32.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import libcst as cst
 
-from kdiag.executors.edits.accesses.conversion import Conversion, Refusal
+from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, Tile
 from kdiag.executors.edits.accesses.padding_modes import VALUE_OF_MODE
-from kdiag.executors.edits.accesses.range_access import TileAccess
-from kdiag.executors.edits.accesses.tile_shapes import shape_text, tile_shape
-from kdiag.executors.edits.syntax.kernel_source import argument, keyword
+from kdiag.executors.edits.accesses.scalars import is_compile_time
+from kdiag.executors.edits.accesses.tile_shapes import shape_text, surrounding_reshape, tile_shape
+from kdiag.executors.edits.syntax.kernel_source import argument, integer, keyword, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 
+ONE_ELEMENT = "its tile is one element"
 UNTRANSLATABLE = ("memory_order", "memory_scope")
+
+
+@dataclass(frozen=True)
+class _Elements:
+    """The elements of a tile: index and shape for each dimension of it, and the array's axis of each dimension."""
+
+    index: tuple[str, ...]
+    shape: tuple[str, ...]
+    axes: tuple[int, ...]
+
+    @property
+    def result(self) -> tuple[str, ...]:
+        """The shape that a gather of them gives: the tile's without dimensions of 1."""
+        return tuple(size for size in self.shape if size != "1")
+
+    @property
+    def along_last_axis(self) -> bool:
+        """Whether the tile has more than one element along the axis that is contiguous in an ordinary array."""
+        return self.shape[self.axes.index(len(self.axes) - 1)] != "1"
 
 
 def load_to_gather(kernel: KernelView, call: cst.Call) -> Conversion | Refusal:
     """The conversion of one `ct.load`."""
-    access = _access(kernel, call, shape_text(argument(call, 2, "shape")))
     array = argument(call, 0, "array")
-    if isinstance(access, str) or array is None:
-        return Refusal(call, access if isinstance(access, str) else "it names no array")
+    elements = _elements(kernel, call, _sizes(kernel, argument(call, 2, "shape"), call))
+    if isinstance(elements, str) or array is None:
+        return _refusal(call, elements if isinstance(elements, str) else "it names no array")
     padding = keyword(call, "padding_mode")
-    mode = "UNDETERMINED" if padding is None else _mode(kernel, padding.value)
+    mode = "UNDETERMINED" if padding is None else _mode(kernel, kernel.constant(padding.value, call))
     if mode not in VALUE_OF_MODE:
         return Refusal(call, "its padding_mode is not written out as a member of PaddingMode")
     keywords = {"padding_value": VALUE_OF_MODE[mode], **_carried(call)}
-    gather = _call(kernel, "gather", [code(array), _indices(kernel, access)], keywords)
-    parent = _surrounding_reshape(kernel, call, access)
-    if parent is not None or len(access.shape) == 1:
-        result = gather
-    else:
-        result = f"{kernel.tile}.reshape({gather}, ({', '.join(access.shape)}))"
-    used_tma = mode in ("UNDETERMINED", "ZERO") and access.along_last_axis and _allows_tma(call)
-    return Conversion(parent or call, lambda _: cst.parse_expression(result), used_tma)
+    gather = _call(kernel, "gather", [code(array), _indices(kernel, elements)], keywords)
+    outer = surrounding_reshape(kernel, call, elements.result)
+    plain = outer is not None or elements.result == elements.shape
+    result = gather if plain else f"{kernel.tile}.reshape({gather}, ({', '.join(elements.shape)}))"
+    used_tma = mode in ("UNDETERMINED", "ZERO") and elements.along_last_axis and _allows_tma(call)
+    tile = Tile(code(array), elements.shape, elements.along_last_axis)
+    return Conversion(outer or call, lambda _: cst.parse_expression(result), tile, used_tma)
 
 
 def store_to_scatter(kernel: KernelView, call: cst.Call) -> Conversion | Refusal:
@@ -48,89 +69,126 @@ def store_to_scatter(kernel: KernelView, call: cst.Call) -> Conversion | Refusal
     shape = tile_shape(kernel, tile, call)
     if shape is None:
         return Refusal(call, f"the shape of `{code(tile)}` does not follow from the source")
-    access = _access(kernel, call, shape)
-    if isinstance(access, str):
-        return Refusal(call, access)
-    written = [code(array), _indices(kernel, access), "tile"]
+    elements = _elements(kernel, call, shape)
+    if isinstance(elements, str):
+        return _refusal(call, elements)
+    written = [code(array), _indices(kernel, elements), "tile"]
     scatter = cst.ensure_type(
         cst.parse_expression(_call(kernel, "scatter", written, _carried(call))), cst.Call
     )
 
+    inner = argument(tile, 0, "x") if isinstance(tile, cst.Call) and kernel.is_call(tile, "reshape") else None
+    reshaped = inner is not None and elements.result != elements.shape
+    flat_before = inner is not None and tile_shape(kernel, inner, call) == elements.result
+
     def rewrite(updated: cst.Call) -> cst.BaseExpression:
         value = argument(updated, 2, "tile") or tile
-        flat = _flat(kernel, value, tile, access)
+        flat = _flat(kernel, value, elements, reshaped=reshaped, flat=flat_before)
         args = [*scatter.args[:2], scatter.args[2].with_changes(value=flat), *scatter.args[3:]]
         return scatter.with_changes(args=args)
 
-    return Conversion(call, rewrite, access.along_last_axis and _allows_tma(call))
+    last = elements.along_last_axis
+    return Conversion(call, rewrite, Tile(code(array), elements.shape, last), last and _allows_tma(call))
 
 
-def _access(kernel: KernelView, call: cst.Call, shape: tuple[str, ...] | None) -> TileAccess | str:
-    """The tile's index and shape when both are written out and exactly one dimension is more than 1."""
-    index = shape_text(argument(call, 1, "index"))
+def _refusal(call: cst.Call, reason: str) -> Refusal:
+    return Refusal(call, reason, minor=reason == ONE_ELEMENT)
+
+
+def _elements(kernel: KernelView, call: cst.Call, shape: tuple[str, ...] | None) -> _Elements | str:
+    """The tile's index and shape when both are written out and it is more than one element."""
+    index = _sizes(kernel, argument(call, 1, "index"), call)
     if index is None or shape is None or len(index) != len(shape):
         return "its index and shape are not written out as tuples of one length"
-    obstacle = _untranslatable(call)
+    obstacle = _untranslatable(kernel, call)
     if obstacle is not None:
         return obstacle
-    wide = [axis for axis, size in enumerate(shape) if size != "1"]
-    if len(wide) != 1:
-        return f"a tile of shape ({', '.join(shape)}) is no row of elements"
-    if not (shape[wide[0]].isdecimal() or _is_fixed_name(kernel, shape[wide[0]])):
-        return f"the size `{shape[wide[0]]}` is neither a number nor a name that is bound once"
-    return TileAccess(index, shape, wide[0])
+    axes = _axes(keyword(call, "order"), len(shape))
+    if axes is None:
+        return "its order is not written out"
+    wide = [size for size in shape if size != "1"]
+    if not wide:
+        return ONE_ELEMENT
+    unknown = next((size for size in wide if not is_compile_time(kernel, cst.parse_expression(size))), None)
+    if unknown is not None:
+        return f"the size `{unknown}` is neither a number nor a name that is bound once"
+    return _Elements(index, shape, axes)
 
 
-def _untranslatable(call: cst.Call) -> str | None:
+def _sizes(
+    kernel: KernelView, expression: cst.BaseExpression | None, call: cst.Call
+) -> tuple[str, ...] | None:
+    """The entries of an index or shape, under a name as well; a number or call alone is that of a vector."""
+    if expression is None:
+        return None
+    written, place = kernel.resolve(expression, call)
+    if isinstance(written, cst.Tuple):
+        return shape_text(written) if kernel.bindings.same(written, place, call) else None
+    return (
+        (code(expression),) if isinstance(expression, cst.Integer) or kernel.is_call(written, "bid") else None
+    )
+
+
+def _axes(order: cst.Arg | None, rank: int) -> tuple[int, ...] | None:
+    """The array's axis for each dimension of the tile."""
+    text = '"C"' if order is None else code(order.value)
+    if text in ('"C"', "'C'", '"F"', "'F'"):
+        axes = tuple(range(rank))
+        return axes if "C" in text else axes[::-1]
+    if order is None or not isinstance(order.value, cst.Tuple):
+        return None
+    found = [integer(element.value) for element in order.value.elements]
+    axes = tuple(axis for axis in found if axis is not None)
+    return axes if sorted(axes) == list(range(rank)) and len(found) == rank else None
+
+
+def _untranslatable(kernel: KernelView, call: cst.Call) -> str | None:
     """What the call asks for that a gather or scatter cannot do."""
-    order = keyword(call, "order")
-    if order is not None and code(order.value) not in ('"C"', "'C'"):
-        return f"order={code(order.value)} permutes the axes"
     if any(given.star for given in call.args):
         return "its arguments are unpacked"
+    if any(
+        "IndexedWithInt64" in code(given.annotation)
+        for given in nodes(kernel.source.function.params, cst.Annotation)
+    ):
+        return "the kernel indexes with 64 bits, and the ranges of a gather count with 32"
     unknown = [name for name in UNTRANSLATABLE if keyword(call, name) is not None]
     return f"{unknown[0]} has no counterpart in gather and scatter" if unknown else None
 
 
-def _is_fixed_name(kernel: KernelView, name: str) -> bool:
-    bindings = kernel.bindings
-    return name.isidentifier() and (bindings.is_global(name) or bindings.is_bound_once(name))
+def _indices(kernel: KernelView, elements: _Elements) -> str:
+    """The indices of the elements, axis by axis of the array, as a gather takes them."""
+    rank, wide, parts = len(elements.result), 0, [""] * len(elements.shape)
+    for index, size, axis in zip(elements.index, elements.shape, elements.axes, strict=True):
+        parts[axis] = index
+        if size != "1":
+            steps = f"{kernel.tile}.arange({size}, dtype={kernel.tile}.int32)"
+            around = [":" if position == wide else "None" for position in range(rank)]
+            steps = steps if rank == 1 else f"{steps}[{', '.join(around)}]"
+            parts[axis] = steps if index == "0" else f"{_factor(index)} * {size} + {steps}"
+            wide += 1
+    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
 
 
-def _indices(kernel: KernelView, access: TileAccess) -> str:
-    """The element indices of the tile, as a gather takes them."""
-    start = access.index[access.axis]
-    steps = f"{kernel.tile}.arange({access.size}, dtype={kernel.tile}.int32)"
-    if start != "0":
-        product = cst.parse_expression(start)
-        simple = isinstance(product, cst.Name | cst.Call | cst.Attribute | cst.Integer) or bool(product.lpar)
-        steps = f"{start if simple else f'({start})'} * {access.size} + {steps}"
-    if len(access.shape) == 1:
-        return steps
-    parts = [steps if axis == access.axis else part for axis, part in enumerate(access.index)]
-    return f"({', '.join(parts)})"
-
-
-def _surrounding_reshape(kernel: KernelView, call: cst.Call, access: TileAccess) -> cst.Call | None:
-    """The `ct.reshape(call, (size,))` around the call, when there is one: the gather gives that shape already."""
-    parents = kernel.source.parents
-    outer = parents[parents[call]]
-    if not (isinstance(outer, cst.Call) and kernel.is_call(outer, "reshape")):
-        return None
-    return outer if shape_text(argument(outer, 1, "shape")) == (access.size,) else None
+def _factor(text: str) -> str:
+    """An index as a factor."""
+    product = cst.parse_expression(text)
+    simple = isinstance(product, cst.Name | cst.Call | cst.Attribute | cst.Integer | cst.Subscript)
+    return text if simple or product.lpar else f"({text})"
 
 
 def _flat(
-    kernel: KernelView, value: cst.BaseExpression, original: cst.BaseExpression, access: TileAccess
+    kernel: KernelView, value: cst.BaseExpression, elements: _Elements, *, reshaped: bool, flat: bool
 ) -> cst.BaseExpression:
-    """The stored tile as one dimension; a reshape of such a tile to the row's shape is taken off again."""
-    if len(access.shape) == 1:
+    """The stored tile as a scatter takes it; a reshape of it to the tile's shape is taken off again."""
+    if elements.result == elements.shape:
         return value
-    if isinstance(value, cst.Call) and kernel.is_call(original, "reshape"):
+    if reshaped and isinstance(value, cst.Call):
         value = argument(value, 0, "x") or value
-    flat = cst.parse_expression(f"{kernel.tile}.reshape(tile, ({access.size},))")
-    flat = cst.ensure_type(flat, cst.Call)
-    return flat.with_changes(args=[flat.args[0].with_changes(value=value), flat.args[1]])
+    if flat:
+        return value
+    shape = ", ".join(elements.result) + ("," if len(elements.result) == 1 else "")
+    call = cst.ensure_type(cst.parse_expression(f"{kernel.tile}.reshape(tile, ({shape}))"), cst.Call)
+    return call.with_changes(args=[call.args[0].with_changes(value=value), call.args[1]])
 
 
 def _mode(kernel: KernelView, expression: cst.BaseExpression) -> str:

@@ -1,160 +1,190 @@
-"""Recognises an index tuple that walks a contiguous range, so that it can be written as one tile access.
+"""Recognises an index that walks contiguous ranges, so that it can be written as one tile access.
 
-`ct.load` and `ct.store` count in tiles: the range `n * TILE + arange(TILE)` is tile number `n`, the range
-`arange(TILE)` is tile number 0. All other indices must be single rows that lie inside the array, because a tile
-entirely outside the array is undefined where a gather pads and a scatter drops.
+`ct.load` and `ct.store` count in tiles: the range `n * TILE + arange(TILE)` is tile number `n`. A range that starts
+anywhere else is tile `n` of a slice of the array that begins there; a mask `index < stop` is the slice's end, unless it
+is the array's own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import argument, keyword
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code, is_number
+from kdiag.executors.edits.accesses.index_parts import IndexPart, IndexReader, broadcast
+from kdiag.executors.edits.accesses.inside import Proofs, tile_start, why_not_inside
+from kdiag.executors.edits.accesses.masks import mask_of, read_bounds
+from kdiag.executors.edits.accesses.scalars import is_parameter
+from kdiag.executors.edits.accesses.sums import Sum
+from kdiag.executors.edits.syntax.kernel_source import keyword
+from kdiag.executors.edits.syntax.kernel_view import KernelView, code
+from kdiag.records import Launch
+
+NO_RANGE = "holds no range"
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The part of an array that a tile access counts in: source text of its bounds along one axis."""
+
+    axis: int
+    start: str
+    stop: str
 
 
 @dataclass(frozen=True)
 class TileAccess:
-    """A tile access: source text of index and shape for each axis; `axis` is that of the range."""
+    """A tile access: source text of index and shape for each axis; `result` is the shape that a gather gives.
+
+    `last_is_range` is whether a range runs along the axis that is contiguous in an ordinary array.
+    """
 
     index: tuple[str, ...]
     shape: tuple[str, ...]
-    axis: int
-
-    @property
-    def size(self) -> str:
-        """The number of elements of the range."""
-        return self.shape[self.axis]
-
-    @property
-    def along_last_axis(self) -> bool:
-        """Whether the range runs along the axis that is contiguous in an ordinary array."""
-        return self.axis == len(self.shape) - 1
+    result: tuple[str, ...]
+    last_is_range: bool
+    part: Slice | None = None
 
 
 @dataclass(frozen=True)
-class _Range:
-    """Tile number `number` of the tiles of `size` elements."""
+class _Placed:
+    """Where a tile lies along one axis: tile `number`, in a slice unless `start` and `stop` are the array's own."""
 
     number: str
-    size: str
+    start: str = "0"
+    stop: str | None = None
 
 
-def tile_access(kernel: KernelView, indices: cst.BaseExpression) -> TileAccess | str:
-    """The tile access that touches the elements `indices` names, or why it is not certain that there is one."""
-    written, place = kernel.resolve(indices, indices)
-    parts = [element.value for element in written.elements] if isinstance(written, cst.Tuple) else [indices]
-    place = place if isinstance(written, cst.Tuple) else indices
-    ranges = [_contiguous(kernel, part, place, indices) for part in parts]
-    if sum(found is not None for found in ranges) != 1:
-        return f"`{code(indices)}` does not hold exactly one range that is certainly contiguous and aligned to a tile"
-    index, shape, axis = [], [], 0
-    for position, (part, found) in enumerate(zip(parts, ranges, strict=True)):
-        if found is not None:
-            axis = position
-        elif not (_is_row(kernel, part, place) and kernel.bindings.same(part, place, indices)):
-            return f"`{code(part)}` in the index is not certainly a row inside the array"
-        index.append(found.number if found else code(part))
-        shape.append(found.size if found else "1")
-    return TileAccess(tuple(index), tuple(shape), axis)
+@dataclass(frozen=True)
+class _Entry:
+    """One entry of an index: `written`, where its text means the same at the access, and what it is."""
+
+    text: str
+    written: str | None
+    part: IndexPart | None
 
 
-def _contiguous(
-    kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode, use: cst.CSTNode
-) -> _Range | None:
-    """`arange(SIZE)` or `number * SIZE + arange(SIZE)`, written out or through names."""
-    size = _arange_size(kernel, expression, place)
-    if size is not None:
-        return _Range("0", size)
-    written, place = kernel.resolve(expression, place)
-    if not (isinstance(written, cst.BinaryOperation) and isinstance(written.operator, cst.Add)):
-        return None
-    for start, steps in ((written.left, written.right), (written.right, written.left)):
-        size = _arange_size(kernel, steps, place)
-        if size is not None:
-            number = _tile_number(kernel, start, size, place, use)
-            return _Range(number, size) if number is not None else None
-    return None
+def tile_access(kernel: KernelView, launches: tuple[Launch, ...], call: cst.Call) -> TileAccess | str:
+    """The tile access that touches the elements a gather or scatter names, or why it is not certain that there is one."""
+    entries = _entries(kernel, call)
+    parts = [entry.part for entry in entries if entry.part is not None]
+    unread = next((entry.text for entry in entries if entry.part is None), None)
+    if unread is not None:
+        return f"`{unread}` in the index is not certainly a contiguous range or a row inside the array"
+    array, result = call.args[0].value, _result(parts)
+    if isinstance(result, str):
+        return f"`{code(call.args[1].value)}` {result}"
+    if not (isinstance(array, cst.Name) and is_parameter(kernel, array.value, call)):
+        return f"`{code(array)}` is no parameter of the kernel, and where it ends is not known"
+    bounds = read_bounds(IndexReader(kernel, call), call, parts)
+    if isinstance(bounds, str):
+        return bounds
+    placed, proofs = [], Proofs(kernel, launches, call, array.value)
+    for axis, (entry, part) in enumerate(zip(entries, parts, strict=True)):
+        stops = [stop for stop in bounds.get(axis, ()) if not proofs.is_extent(stop, axis)]
+        found = _placed(proofs, part, axis, stops)
+        if isinstance(found, str):
+            return found
+        placed.append(found if part.shape or entry.written is None else replace(found, number=entry.written))
+    return _assembled(parts, placed, result)
 
 
-def _arange_size(kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode) -> str | None:
-    """The size of an `arange` that starts at 0 and steps by 1; its size is a number or a name bound once at most."""
-    written, _ = kernel.resolve(expression, place)
-    if not (isinstance(written, cst.Call) and kernel.is_call(written, "arange")):
-        return None
-    start, step = keyword(written, "start"), keyword(written, "step")
-    plain = (start is None or is_number(start.value, 0)) and (step is None or is_number(step.value, 1))
-    size = argument(written, 0, "size")
-    return code(size) if plain and size is not None and _is_compile_time(kernel, size) else None
+def gathered_shape(kernel: KernelView, call: cst.Call) -> tuple[str, ...] | None:
+    """The shape of what a gather gives, as far as its index shows it."""
+    parts = [entry.part for entry in _entries(kernel, call)]
+    shapes = [part.shape for part in parts if part is not None]
+    return broadcast(shapes) if len(shapes) == len(parts) else None
 
 
-def _is_compile_time(kernel: KernelView, size: cst.BaseExpression) -> bool:
-    if isinstance(size, cst.Name):
-        return kernel.bindings.is_global(size.value) or kernel.bindings.is_bound_once(size.value)
-    return isinstance(size, cst.Integer)
+def _entries(kernel: KernelView, call: cst.Call) -> list[_Entry]:
+    """The entries of the index of a gather or scatter."""
+    indices = call.args[1].value
+    written, place = kernel.resolve(indices, call)
+    elements = (
+        [element.value for element in written.elements] if isinstance(written, cst.Tuple) else [indices]
+    )
+    place = place if isinstance(written, cst.Tuple) else call
+    reader, same = IndexReader(kernel, call), kernel.bindings.same
+    return [
+        _Entry(code(each), code(each) if same(each, place, call) else None, reader.read(each, place))
+        for each in elements
+    ]
 
 
-def _tile_number(
-    kernel: KernelView, start: cst.BaseExpression, size: str, place: cst.CSTNode, use: cst.CSTNode
-) -> str | None:
-    """`n` when `start` is `n * size` for a block number or a counter of tiles that means the same at `use`."""
-    written, place = kernel.resolve(start, place)
-    if not (isinstance(written, cst.BinaryOperation) and isinstance(written.operator, cst.Multiply)):
-        return None
-    for number, factor in ((written.left, written.right), (written.right, written.left)):
-        if code(factor) == size and kernel.bindings.same(number, place, use):
-            counts = _is_block_number(kernel, number, place) or _counts_tiles(kernel, number, size, place)
-            return code(number) if counts else None
-    return None
+def _result(parts: list[IndexPart]) -> tuple[str, ...] | str:
+    """The shape of what is gathered, when the ranges run along dimensions of it in the order of the array's axes."""
+    ranges = [part for part in parts if part.size is not None]
+    axes = [part.axis for part in ranges]
+    if not ranges:
+        return NO_RANGE
+    if len(set(axes)) < len(axes):
+        return "names elements along a diagonal"
+    if axes != sorted(axes):
+        return "walks the array's axes in another order"
+    result = broadcast([part.shape for part in parts])
+    if result is None:
+        return "does not show its shape"
+    wide = [axis - len(result) for axis, size in enumerate(result) if size != "1"]
+    if any(axis not in axes for axis in wide):
+        return "repeats elements along a dimension"
+    return result
 
 
-def _is_row(kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode) -> bool:
-    """A block number, the first row, or a variable of a loop from the first row or block to a length."""
-    loop = kernel.range_loop(expression, place)
-    if loop is not None:
-        length = not isinstance(kernel.constant(_end(loop), loop[0]), cst.Integer)
-        return length and _counts_upwards(kernel, loop, place)
-    return is_number(expression, 0) or _is_block_number(kernel, expression, place)
+def _placed(proofs: Proofs, part: IndexPart, axis: int, stops: list[Sum]) -> _Placed | str:
+    """The tile of one axis, or why it is not certain that it begins inside the array.
 
-
-def _is_block_number(kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode) -> bool:
-    written, _ = kernel.resolve(expression, place)
-    return isinstance(written, cst.Call) and kernel.is_call(written, "bid")
-
-
-def _counts_tiles(kernel: KernelView, number: cst.BaseExpression, size: str, place: cst.CSTNode) -> bool:
-    """Whether it is the variable of a `range` that ends at `cdiv(length, size)` or at a `num_tiles` of that size."""
-    loop = kernel.range_loop(number, place)
-    if loop is None or not _counts_upwards(kernel, loop, place):
-        return False
-    end, _ = kernel.resolve(_end(loop), loop[0])
-    if not isinstance(end, cst.Call):
-        return False
-    if kernel.is_call(end, "cdiv"):
-        return len(end.args) == 2 and code(end.args[1].value) == size
-    if not kernel.is_call(end, "num_tiles"):
-        return False
-    shape = argument(end, 2, "shape")
-    return isinstance(shape, cst.Tuple) and size in [code(element.value) for element in shape.elements]
-
-
-def _counts_upwards(kernel: KernelView, loop: tuple[cst.BaseExpression, ...], place: cst.CSTNode) -> bool:
-    """Whether a `range` starts at 0 or at a block number and steps by a positive number or the number of blocks.
-
-    A range that starts before its array, as that of a stencil does, reads tiles that are wholly outside.
+    `stops` are where the mask ends the range, besides the array's extent.
     """
-    if len(loop) == 1:
-        return True
-    starts = is_number(loop[0], 0) or _is_block_number(kernel, loop[0], place)
-    if len(loop) == 2 or not starts:
-        return starts
-    step, _ = kernel.resolve(loop[2], place)
-    positive = isinstance(step, cst.Integer) and step.evaluated_value > 0
-    return positive or (isinstance(step, cst.Call) and kernel.is_call(step, "num_blocks"))
+    all_inside = _is_unchecked(proofs.call) and mask_of(proofs.call) is None  # or the gather is undefined
+    if part.size is None:
+        if stops:
+            return f"the mask compares the row `{part.start.text()}` with `{stops[0].text()}`, not with the extent"
+        inside = all_inside or proofs.row_inside(part.start, axis)
+        return (
+            _Placed(part.start.text()) if inside else why_not_inside(proofs.kernel, part.start, proofs.call)
+        )
+    number, start = tile_start(proofs.kernel, part.start, part.size, proofs.call)
+    if len(stops) > 1:
+        return f"the mask ends the range both at `{stops[0].text()}` and at `{stops[1].text()}`"
+    if not start.terms and not stops:
+        inside = all_inside or proofs.tile_inside(number, part.size, axis, start)
+        return _Placed(number.text()) if inside else why_not_inside(proofs.kernel, number, proofs.call)
+    stop = stops[0] if stops else None
+    return _in_slice(proofs, replace(part, start=start), axis, number, stop, all_inside)
 
 
-def _end(arguments: tuple[cst.BaseExpression, ...]) -> cst.BaseExpression:
-    """The end among the arguments of `range`."""
-    return arguments[0] if len(arguments) == 1 else arguments[1]
+def _in_slice(
+    proofs: Proofs, part: IndexPart, axis: int, number: Sum, stop: Sum | None, all_inside: bool
+) -> _Placed | str:
+    """Tile `number` of the slice from `part.start` to `stop`, None for the array's end.
+
+    A slice has to begin inside its array and to end there, and the tile to begin before the end.
+    """
+    start, size, extent = part.start, part.size or "", f"{proofs.array}.shape[{axis}]"
+    if stop is None:
+        if proofs.tile_inside(number, size, axis, start) or (all_inside and number.constant == 0):
+            return _Placed(number.text(), start.text(), extent)
+        return f"the range from `{start.text()}` is not aligned to a tile, and not certain to begin inside the array"
+    if not proofs.before(number, size, stop.plus(start, -1)):
+        return f"a tile is not certain to begin before `{stop.text()}`, where the mask ends"
+    accessed = _is_unchecked(proofs.call) and proofs.counts_from_the_first(number)
+    begins = not start.terms or proofs.begins_inside(start, axis)
+    if not accessed and not (begins and proofs.tile_inside(number, size, axis, start)):
+        return why_not_inside(proofs.kernel, start if start.terms else number, proofs.call)
+    end = stop.text() if proofs.at_most_extent(stop, axis) else f"min({stop.text()}, {extent})"
+    return _Placed(number.text(), start.text(), end)
+
+
+def _is_unchecked(call: cst.Call) -> bool:
+    given = keyword(call, "check_bounds")
+    return given is not None and code(given.value) == "False"
+
+
+def _assembled(parts: list[IndexPart], placed: list[_Placed], result: tuple[str, ...]) -> TileAccess | str:
+    """The access from what was found for each axis."""
+    slices = [Slice(axis, each.start, each.stop) for axis, each in enumerate(placed) if each.stop is not None]
+    if len(slices) > 1:
+        return "more than one axis of it would have to be sliced"
+    shape = tuple(part.size or "1" for part in parts)
+    part = slices[0] if slices else None
+    return TileAccess(tuple(each.number for each in placed), shape, result, parts[-1].size is not None, part)

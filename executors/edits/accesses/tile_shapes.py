@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import libcst as cst
 
-from kdiag.executors.edits.accesses.range_access import tile_access
-from kdiag.executors.edits.syntax.kernel_source import argument, positional
+from kdiag.executors.edits.accesses.range_access import gathered_shape
+from kdiag.executors.edits.syntax.kernel_source import argument, nodes, positional
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 
 SHAPE_ARGUMENT = {
     "load": (2, "shape"),
     "reshape": (1, "shape"),
+    "broadcast_to": (1, "shape"),
     "full": (0, "shape"),
     "zeros": (0, "shape"),
     "ones": (0, "shape"),
@@ -39,52 +42,86 @@ def tile_shape(
 
     An operand that would widen the result is not seen; the compiler then refuses the edited kernel.
     """
-    return _search(kernel, expression, place, set())
+    return _Shapes(kernel, set()).of(expression, place)
 
 
-def is_full(kernel: KernelView, value: cst.BaseExpression, place: cst.CSTNode, size: str) -> bool:
-    """Whether a value is certainly a tile of `size` elements, and not one element for all of them."""
-    return tile_shape(kernel, value, place) == (size,)
-
-
-def _search(
-    kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode, seen: set[cst.CSTNode]
-) -> tuple[str, ...] | None:
-    written, place = kernel.resolve(expression, place)
-    if written in seen:
+def surrounding_reshape(kernel: KernelView, call: cst.Call, shape: tuple[str, ...]) -> cst.Call | None:
+    """The `ct.reshape(call, shape)` around a call, when there is one."""
+    parents = kernel.source.parents
+    outer = parents[parents[call]]
+    if not (isinstance(outer, cst.Call) and kernel.is_call(outer, "reshape") and len(outer.args) == 2):
         return None
-    seen.add(written)
-    member = kernel.source.names.resolve(written.func) if isinstance(written, cst.Call) else None
-    if isinstance(written, cst.Call) and member in SHAPE_ARGUMENT:
-        shape = shape_text(argument(written, *SHAPE_ARGUMENT[member]))
-        return shape if shape is not None and any(size != "1" for size in shape) else None
-    if isinstance(written, cst.Call) and member in ("gather", "arange"):
-        return _range_shape(kernel, written, member)
-    for operand in _operands(written, member):
-        shape = _search(kernel, operand, place, seen)
-        if shape is not None:
-            return shape
-    return None
+    return outer if shape_text(argument(outer, 1, "shape")) == shape else None
 
 
-def _range_shape(kernel: KernelView, call: cst.Call, member: str) -> tuple[str, ...] | None:
-    """The shape of a range, or of what is gathered along one."""
-    arguments = positional(call)
-    if member == "arange":
-        return (code(arguments[0]),) if arguments else None
-    access = tile_access(kernel, arguments[1]) if len(arguments) > 1 else ""
-    return None if isinstance(access, str) else (access.size,)
+@dataclass(frozen=True)
+class _Shapes:
+    """One search; `seen` are the expressions that it has begun with."""
+
+    kernel: KernelView
+    seen: set[cst.CSTNode]
+
+    def of(self, expression: cst.BaseExpression, place: cst.CSTNode) -> tuple[str, ...] | None:
+        written, place = self.kernel.resolve(expression, place)
+        if written in self.seen:
+            return None
+        self.seen.add(written)
+        member = self.kernel.source.names.resolve(written.func) if isinstance(written, cst.Call) else None
+        if isinstance(written, cst.Call) and (member in SHAPE_ARGUMENT or _method(written) == "reshape"):
+            at = SHAPE_ARGUMENT.get(member or "", (0, "shape"))
+            shape = shape_text(argument(written, *at))
+            return shape if shape is not None and any(size != "1" for size in shape) else None
+        if isinstance(written, cst.Call) and member in ("gather", "arange"):
+            return self._of_range(written, member)
+        if isinstance(written, cst.Name):
+            return self._of_every_value(written)
+        for operand in _operands(written, member):
+            shape = self.of(operand, place)
+            if shape is not None:
+                return shape
+        return None
+
+    def _of_every_value(self, name: cst.Name) -> tuple[str, ...] | None:
+        """The shape of a name with several values, such as a running sum: cuTile has one type for all of them."""
+        values = [
+            node.value
+            for node in nodes(self.kernel.source.function.body, cst.Assign)
+            if [code(target.target) for target in node.targets] == [name.value]
+        ]
+        found = [self.of(value, value) for value in values]
+        shapes = {shape for shape in found if shape is not None}
+        pairs = zip(values, found, strict=True)
+        certain = all(shape is not None or self._keeps(value, name.value) for value, shape in pairs)
+        return shapes.pop() if certain and len(shapes) == 1 else None
+
+    def _keeps(self, value: cst.BaseExpression, name: str) -> bool:
+        """Whether a value is computed elementwise from the name itself, and so keeps its shape."""
+        if isinstance(value, cst.Name):
+            return value.value == name
+        member = self.kernel.source.names.resolve(value.func) if isinstance(value, cst.Call) else None
+        return any(self._keeps(operand, name) for operand in _operands(value, member))
+
+    def _of_range(self, call: cst.Call, member: str) -> tuple[str, ...] | None:
+        """The shape of a range, or of what is gathered along one."""
+        arguments = positional(call)
+        if member == "arange":
+            return (code(arguments[0]),) if arguments else None
+        return gathered_shape(self.kernel, call) or None if len(arguments) == 2 else None
+
+
+def _method(call: cst.Call) -> str:
+    return call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
 
 
 def _operands(expression: cst.BaseExpression, member: str | None) -> list[cst.BaseExpression]:
     """What an elementwise operation works on; nothing for any other expression."""
     match expression:
-        case cst.BinaryOperation(left=left, right=right):
-            return [left, right]
+        case cst.BinaryOperation(left=left, operator=operator, right=right):
+            return [] if isinstance(operator, cst.MatrixMultiply) else [left, right]
         case cst.UnaryOperation(expression=operand):
             return [operand]
-        case cst.Call() if member in ELEMENTWISE:
-            return positional(expression)
-        case cst.Call(func=cst.Attribute(value=tile, attr=cst.Name(value="astype"))):
+        case cst.Call() if member == "mma":
+            return positional(expression)[2:3]
+        case cst.Call(func=cst.Attribute(value=tile, attr=cst.Name(value="astype"))) if member is None:
             return [tile]
-    return []
+    return positional(expression) if isinstance(expression, cst.Call) and member in ELEMENTWISE else []

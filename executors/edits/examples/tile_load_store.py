@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdiag.executors.edits.base import Example
+from kdiag.executors.edits.examples.tile_ranges import RANGES
 
 SOFTMAX = """\
 import cuda.tile as ct
@@ -143,6 +144,7 @@ def _refused(name: str, source: str, refused: str, variant: str = "tile-load-sto
 
 
 EXAMPLES: tuple[Example, ...] = (
+    *RANGES,
     Example("rows of a softmax, padded with -inf", "softmax", "tile-load-store", SOFTMAX, SOFTMAX_TILES),
     Example("a vector's loads, the store stays", "add", "tile-load", ADD, ADD_LOADS),
     Example(
@@ -150,21 +152,23 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example("one element spread over its range", "norm", "tile-load-store", NORM, NORM_TILES),
     Example("a row tile back to a gather", "copy", "gather-scatter", ROW_COPY, ROW_COPY_GATHERED),
-    _refused("a mask", _gather("(row, columns)", ", mask=columns < offset"), "the mask `columns < offset`"),
+    _refused(
+        "a mask", _gather("(row, columns)", ", mask=columns < offset"), "not certain to begin before `offset`"
+    ),
     _refused("a padding value", _gather("(row, columns)", ", padding_value=1.0"), "padding_value=1.0"),
-    _refused("an element offset", _gather("(row, columns + offset)"), "not hold exactly one range"),
+    _refused("an element offset", _gather("(row, columns + offset)"), "from `offset` is not aligned"),
     _refused("a range of another size", _gather("(row, ct.bid(1) * OTHER + columns)"), "aligned to a tile"),
-    _refused("an offset by blocks of rows", _gather("(row * 2 + 1, columns)"), "`row * 2 + 1` in the index"),
-    _refused("indices from memory", _gather("(ct.gather(rows, row), columns)"), "not certainly a row"),
+    _refused("an offset by blocks of rows", _gather("(row * 2 + 1, columns)"), "`2 * row + 1` in the index"),
+    _refused("indices from memory", _gather("(ct.gather(rows, row), columns)"), "comes from memory"),
     _refused(
         "a range that an if replaces",
         _gather("columns", before="if offset: columns = rows"),
-        "exactly one range",
+        "not certainly a contiguous range",
     ),
     _refused("nothing to scatter", _gather("(row, columns)"), "no ct.scatter", variant="tile-store"),
     _refused(
         "a store of unknown shape",
-        _gather("(row, columns + offset)"),
+        _gather("(row, columns[::2])"),
         "does not follow",
         variant="gather-scatter",
     ),

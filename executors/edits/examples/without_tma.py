@@ -24,6 +24,18 @@ def split(x, y, z, TILE: ct.Constant[int]):
 """
 
 
+VIEW = """\
+import cuda.tile as ct
+
+
+@ct.kernel
+def shift(x, y, first: int, T: ct.Constant[int]):
+    tiles = x.tiled_view((T,), padding_mode=ct.PaddingMode.ZERO)
+    rest = ct.load(x.slice(axis=0, start=first, stop=x.shape[0]), (ct.bid(0),), (T,))
+    both = tiles.load((ct.bid(0),){off}) + rest
+    ct.store(y, (ct.bid(0),), both)
+"""
+
 SCATTER = """\
 from cuda import tile
 
@@ -42,6 +54,9 @@ EXAMPLES: tuple[Example, ...] = (
     Example("the second store", "split", "store-2", _split(), _split(second=OFF_BELOW)),
     Example("a load that says True", "split", "loads", _split(load=", allow_tma=True"), _split(load=OFF)),
     Example("those left over", "split", "stores", _split(first=OFF), _split(first=OFF, second=OFF_BELOW)),
+    Example(
+        "the load of a view", "shift", "load-2", VIEW.format(off=""), VIEW.format(off=", allow_tma=False")
+    ),
     Example("set already", "split", "loads", _split(load=OFF), refused="False on every ct.load already"),
     Example("set on that store", "split", "store-1", _split(first=OFF), refused="on every ct.store already"),
     Example("scatter takes no allow_tma", "copy", "stores", SCATTER, refused="the kernel has no ct.store"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import cast
 
@@ -87,17 +88,25 @@ class KernelView:
     def rewritten(self, rewrites: Mapping[cst.CSTNode, Rewrite], names: set[str]) -> str:
         """The file's text with calls rewritten, inner ones first, without those of `names` that nothing reads now."""
         changed = self.source.module.visit(_Rewriter(rewrites))
+        unread = self._unread(changed, names)
+        while unread is not None:
+            changed = cst.ensure_type(changed.deep_remove(unread), cst.Module)
+            unread = self._unread(changed, names)
+        return changed.code
+
+    def _unread(self, module: cst.Module, names: set[str]) -> cst.SimpleStatementLine | None:
+        """An assignment in the kernel to one of the names, where nothing else has that name."""
         kernel = next(
             function
-            for function in nodes(changed, cst.FunctionDef)
+            for function in nodes(module, cst.FunctionDef)
             if function.name.value == self.source.function.name.value
         )
-        for name in sorted(names):
-            uses = [node for node in name_nodes(kernel) if node.value == name]
-            lines = [line for line in nodes(kernel, cst.SimpleStatementLine) if _assigns_only(line, name)]
-            if len(uses) == 1 and lines:
-                changed = cst.ensure_type(changed.deep_remove(lines[0]), cst.Module)
-        return changed.code
+        used = Counter(node.value for node in name_nodes(kernel) if node.value in names)
+        lines = [line for line in nodes(kernel, cst.SimpleStatementLine) if used.total()]
+        return next(
+            (line for name in sorted(used) if used[name] == 1 for line in lines if _assigns_only(line, name)),
+            None,
+        )
 
 
 def view_kernel(source: str, kernel: str) -> KernelView | Skipped:

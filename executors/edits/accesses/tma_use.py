@@ -1,0 +1,88 @@
+"""Where the tile compiler certainly moves a tile by TMA, and what an edit may promise of it.
+
+In a kernel that combines no elements tileiras 13.4 for sm_90 and sm_100 reads and writes tiles by global-memory
+instructions even where TMA is possible (remarks of elementwise kernels beside those of kernels with a reduction, with
+tiles of one row and of several). In the others it takes TMA for every tile that TMA can move: zero padding, a contiguous
+last axis, and address and strides that are multiples of 16 bytes. A slice's address is none as far as it knows.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kdiag.executors.edits.accesses.conversion import Conversion, Tile
+from kdiag.executors.edits.accesses.launch_values import array_of
+from kdiag.executors.edits.base import Subject
+from kdiag.executors.edits.syntax.kernel_source import KernelSource
+from kdiag.records import ArrayArgument, Launch, Promise, ScalarArgument
+
+COMBINES_ELEMENTS = ("sum", "max", "min", "prod", "argmax", "argmin", "reduce", "mma", "matmul")
+FIRST_WITH_TMA = 90
+MOST_AXES = 5
+ALIGNMENT = 16
+"""Bytes. TMA takes addresses, strides and rows of a tile that are multiples of it."""
+
+
+def has_tma(target: str) -> bool:
+    """Whether a target such as sm_90 has the Tensor Memory Accelerator."""
+    digits = re.search(r"\d+", target)
+    return digits is not None and int(digits[0]) >= FIRST_WITH_TMA
+
+
+def without_tma(target: str) -> tuple[str, ...]:
+    """What to say of tile accesses on a target that has no TMA."""
+    if has_tma(target):
+        return ()
+    return (
+        f"{target} has no TMA: a tile load or store becomes ordinary global-memory instructions there, as a gather or"
+        " scatter does, and may be slower",
+    )
+
+
+def moves_by_tma(subject: Subject, source: KernelSource, conversion: Conversion) -> bool:
+    """Whether the compiler certainly chooses TMA for a tile access, as every captured launch passes its array."""
+    chosen = has_tma(subject.target) and bool(source.calls(*COMBINES_ELEMENTS))
+    launches = subject.launches
+    return (
+        chosen
+        and conversion.tma
+        and bool(launches)
+        and all(_suits(each, conversion.tile) for each in launches)
+    )
+
+
+def gone_from_tma(observation: str, lines: list[int], text: str) -> tuple[Promise, ...]:
+    """The promise that TMA is used at none of these lines."""
+    return (Promise(observation, "not-at-lines", text, tuple(sorted(set(lines)))),) if lines else ()
+
+
+def _suits(launch: Launch, tile: Tile) -> bool:
+    """Whether TMA can move a tile of the array that a launch passes."""
+    array = array_of(launch, tile.array)
+    size = _size(launch, tile.shape[-1])
+    if array is None or size is None or len(array.shape) > MOST_AXES:
+        return False
+    bytes_each = _item_bytes(array)
+    *outer, last = array.strides
+    strides = [stride * bytes_each for stride in outer]
+    return (
+        last == 1
+        and array.alignment % ALIGNMENT == 0
+        and all(stride > 0 and stride % ALIGNMENT == 0 for stride in strides)
+        and size * bytes_each >= ALIGNMENT
+    )
+
+
+def _item_bytes(array: ArrayArgument) -> int:
+    bits = re.search(r"\d+", array.dtype)
+    return max(1, int(bits[0]) // 8) if bits else 1
+
+
+def _size(launch: Launch, text: str) -> int | None:
+    if text.isdecimal():
+        return int(text)
+    found = (
+        each.value for each in launch.arguments if isinstance(each, ScalarArgument) and each.name == text
+    )
+    value = next(found, None)
+    return value if isinstance(value, int) else None

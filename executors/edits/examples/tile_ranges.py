@@ -1,0 +1,147 @@
+"""Examples of A with ranges in several dimensions, ranges that start anywhere, and tiles of several rows."""
+
+from __future__ import annotations
+
+from kdiag.executors.edits.base import Example
+from kdiag.records import ArrayArgument, Launch, ScalarArgument
+
+PLANE = """\
+import cuda.tile as ct
+
+
+@ct.kernel
+def negate(x, y, M: int, R: ct.Constant[int], T: ct.Constant[int]):
+    rows = ct.bid(0) * R + ct.arange(R, dtype=ct.int32)
+    columns = ct.bid(1) * T + ct.arange(T, dtype=ct.int32)
+    inside = (rows[:, None] < x.shape[0]) & (columns[None, :] < x.shape[1])
+    values = ct.gather(x, (rows[:, None], columns[None, :]), mask=inside, check_bounds=False)
+    ct.scatter(y, (rows[:, None], columns[None, :]), -values)
+"""
+PLANE_TILES = """\
+import cuda.tile as ct
+
+
+@ct.kernel
+def negate(x, y, M: int, R: ct.Constant[int], T: ct.Constant[int]):
+    values = ct.load(x, index=(ct.bid(0), ct.bid(1)), shape=(R, T), padding_mode=ct.PaddingMode.ZERO)
+    ct.store(y, index=(ct.bid(0), ct.bid(1)), tile=-values)
+"""
+
+RAGGED = """\
+import cuda.tile as ct
+
+
+@ct.kernel
+def part(x, y, start: int, stop: int, T: ct.Constant[int]):
+    for j in range(ct.cdiv(stop - start, T)):
+        i = start + j * T + ct.arange(T, dtype=ct.int32)
+        values = ct.gather(x, i, mask=i < stop, check_bounds=False, padding_value=float("-inf"))
+        ct.scatter(y, i, ct.exp(values), mask=i < stop, check_bounds=False)
+"""
+RAGGED_TILES = """\
+import cuda.tile as ct
+
+
+@ct.kernel
+def part(x, y, start: int, stop: int, T: ct.Constant[int]):
+    for j in range(ct.cdiv(stop - start, T)):
+        values = ct.load(x.slice(axis=0, start=start, stop=min(stop, x.shape[0])), index=(j,), shape=(T,), \
+padding_mode=ct.PaddingMode.NEG_INF)
+        ct.store(y.slice(axis=0, start=start, stop=min(stop, y.shape[0])), index=(j,), tile=ct.exp(values))
+"""
+
+PAGED = """\
+import cuda.tile as ct
+
+
+@ct.kernel
+def page(x, y, table, PAGE: ct.Constant[int]):
+    found = ct.gather(table, ct.bid(0))
+    lines = ct.arange(PAGE, dtype=ct.int32) + found * PAGE
+    values = ct.gather(x, lines{unchecked})
+    ct.scatter(y, ct.bid(0) * PAGE + ct.arange(PAGE, dtype=ct.int32), values)
+"""
+PAGED_TILES = """\
+import cuda.tile as ct
+
+
+@ct.kernel
+def page(x, y, table, PAGE: ct.Constant[int]):
+    found = ct.gather(table, ct.bid(0))
+    values = ct.load(x, index=(found,), shape=(PAGE,), padding_mode=ct.PaddingMode.ZERO, check_bounds=False)
+    ct.scatter(y, ct.bid(0) * PAGE + ct.arange(PAGE, dtype=ct.int32), values)
+"""
+
+HALVES = """\
+import cuda.tile as ct
+
+
+@ct.kernel
+def second(x, y, H: ct.Constant[int], T: ct.Constant[int]):
+    row = ct.bid(0)
+    columns = ct.arange(T, dtype=ct.int32)
+    ct.scatter(y, (row, columns), ct.gather(x, (row, columns + H)))
+"""
+HALVES_TILES = """\
+import cuda.tile as ct
+
+
+@ct.kernel
+def second(x, y, H: ct.Constant[int], T: ct.Constant[int]):
+    row = ct.bid(0)
+    columns = ct.arange(T, dtype=ct.int32)
+    ct.scatter(y, (row, columns), ct.reshape(ct.load(x.slice(axis=1, start=H, stop=x.shape[1]), index=(row, 0), \
+shape=(1, T), padding_mode=ct.PaddingMode.ZERO), (T,)))
+"""
+HALVES_LAUNCH = Launch(
+    "second",
+    (7,),
+    (
+        ArrayArgument("x", "float32", (7, 200), (200, 1)),
+        ArrayArgument("y", "float32", (7, 100), (100, 1)),
+        ScalarArgument("H", 100, constant=True),
+        ScalarArgument("T", 128, constant=True),
+    ),
+)
+
+SQUARE = """\
+import cuda.tile as ct
+
+PAD = ct.PaddingMode.ZERO
+
+
+@ct.kernel
+def square(x, y, R: ct.Constant[int], T: ct.Constant[int]):
+    tile = ct.load(x, (ct.bid(1), ct.bid(0)), (T, R), order="F", padding_mode=PAD, latency=2)
+    ct.store(y, (ct.bid(1), ct.bid(0)), ct.mma(tile, tile, ct.zeros((T, R), ct.float32)))
+"""
+SQUARE_GATHERED = """\
+import cuda.tile as ct
+
+PAD = ct.PaddingMode.ZERO
+
+
+@ct.kernel
+def square(x, y, R: ct.Constant[int], T: ct.Constant[int]):
+    tile = ct.gather(x, (ct.bid(0) * R + ct.arange(R, dtype=ct.int32)[None, :], \
+ct.bid(1) * T + ct.arange(T, dtype=ct.int32)[:, None]), latency=2)
+    ct.scatter(y, (ct.bid(1) * T + ct.arange(T, dtype=ct.int32)[:, None], \
+ct.bid(0) * R + ct.arange(R, dtype=ct.int32)[None, :]), ct.mma(tile, tile, ct.zeros((T, R), ct.float32)))
+"""
+
+
+RANGES: tuple[Example, ...] = (
+    Example("a tile of rows and columns", "negate", "tile-load-store", PLANE, PLANE_TILES),
+    Example("a ragged range, as a slice", "part", "tile-load-store", RAGGED, RAGGED_TILES),
+    Example("a page", "page", "tile-load", PAGED.format(unchecked=", check_bounds=False"), PAGED_TILES),
+    Example("a range from an offset", "second", "tile-load", HALVES, HALVES_TILES, launches=(HALVES_LAUNCH,)),
+    Example("a transposed tile to a gather", "square", "gather-scatter", SQUARE, SQUARE_GATHERED),
+    Example(
+        "a page that may not exist",
+        "page",
+        "tile-load",
+        PAGED.format(unchecked=""),
+        refused="only check_bounds=False",
+    ),
+    Example("an offset of unknown size", "second", "tile-load", HALVES, refused="from `H` is not aligned"),
+)

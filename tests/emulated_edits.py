@@ -1,0 +1,64 @@
+"""Runs a kernel before and after an edit in the emulator, and describes the launch to the edit."""
+
+import atexit
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kdiag.records import ArrayArgument, Launch, ScalarArgument
+from kdiag.workload import load_module
+
+HEAD = "import cuda.tile as ct\n\n\n@ct.kernel\ndef k({parameters}):\n{body}"
+
+
+def kernel(parameters: str, body: str) -> str:
+    """The source of a kernel named k; sizes are annotated where a parameter is in capitals."""
+    names = [name.strip() for name in parameters.split(",")]
+    annotated = [f"{name}: ct.Constant[int]" if name.isupper() else name for name in names]
+    lines = "".join(f"    {line}\n" if line else "\n" for line in body.strip("\n").split("\n"))
+    return HEAD.format(parameters=", ".join(annotated), body=lines)
+
+
+def launch(source: str, grid: tuple[int, ...], values: list[Any]) -> Launch:
+    """The captured launch of such a kernel with these arguments."""
+    names = source.partition("def k(")[2].partition(")")[0].split(", ")
+    arguments: list[ArrayArgument | ScalarArgument] = []
+    for name, value in zip(names, values, strict=True):
+        plain, constant = name.partition(":")[0], ":" in name
+        if isinstance(value, np.ndarray):
+            strides = tuple(stride // value.itemsize for stride in value.strides)
+            arguments.append(ArrayArgument(plain, str(value.dtype), value.shape, strides))
+        else:
+            arguments.append(ScalarArgument(plain, value, constant))
+    return Launch("k", grid, tuple(arguments))
+
+
+def results(source: str, grid: tuple[int, ...], values: list[Any]) -> list[Any]:
+    """The arrays after a launch; a fault in it raises."""
+    ct = pytest.importorskip("cuda.tile")
+    from kdiag.executors.emulator import emulate
+
+    given = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
+    with emulate():
+        ct.launch(None, grid, module_of(source).k, tuple(given))
+    return [value for value in given if isinstance(value, np.ndarray)]
+
+
+def numbers(*shape: int) -> Any:
+    """Random float32 numbers, the same for the same shape."""
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+@cache
+def module_of(source: str) -> ModuleType:
+    """The imported source; cuTile reads a kernel's text from its file."""
+    folder = Path(tempfile.mkdtemp(prefix="kdiag-edited-"))
+    atexit.register(shutil.rmtree, folder)
+    (folder / "edited.py").write_text(source)
+    return load_module(folder / "edited.py", search=folder)
