@@ -11,6 +11,7 @@ from kdiag.executors.edits.hints import Hints
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.executors.edits.tile_load_store import TileLoadStore
 from kdiag.executors.edits.tile_sizes import TileSizes
+from kdiag.executors.edits.token_order import TokenOrder
 from kdiag.executors.edits.without_tma import WithoutTma
 from kdiag.records import Proposal, Variant
 
@@ -20,6 +21,7 @@ EDITS: tuple[Edit, ...] = (
     WithoutTma(),
     TileSizes(),
     FastMath(),
+    TokenOrder(),
     Hints(),
 )
 EXECUTORS: tuple[str, ...] = tuple(edit.id for edit in EDITS)
