@@ -55,7 +55,8 @@ def test_a_refused_example_says_why(edit: Edit, example: Example) -> None:
 
 @pytest.mark.parametrize("edit", EDITS, ids=EXECUTORS)
 def test_an_edit_shows_what_it_does_and_what_it_leaves_alone(edit: Edit) -> None:
-    assert sum(example.after is not None for example in edit.examples) >= 2
+    if edit.id != "L":  # which is text for a person and edits nothing
+        assert sum(example.after is not None for example in edit.examples) >= 2
     assert sum(example.after is None for example in edit.examples) >= 2
 
 
