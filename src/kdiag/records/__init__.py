@@ -6,6 +6,7 @@ second, `_tflops` 10^12 operations per second, `_bytes` bytes. `None` means unav
 
 from __future__ import annotations
 
+from kdiag.records.brief import Brief, Idea
 from kdiag.records.compilation import (
     Argument,
     ArrayArgument,
@@ -47,6 +48,7 @@ from kdiag.records.run import (
 __all__ = [
     "Argument",
     "ArrayArgument",
+    "Brief",
     "Cause",
     "Compilation",
     "CompileEvidence",
@@ -63,6 +65,7 @@ __all__ = [
     "GateOutcome",
     "GateRecord",
     "Gpu",
+    "Idea",
     "Iteration",
     "Launch",
     "LaunchProfile",
