@@ -127,10 +127,13 @@ def _sum(expression: cst.BaseExpression) -> tuple[cst.BaseExpression | None, int
 
 def binds(line: cst.BaseStatement) -> set[str]:
     """The names that a simple statement binds."""
-    bound = set[str]()
-    for assign in nodes(line, cst.Assign):
-        for target in assign.targets:
-            bound |= names_in(target.target)
-    for changed in (*nodes(line, cst.AugAssign), *nodes(line, cst.AnnAssign), *nodes(line, cst.NamedExpr)):
-        bound |= names_in(changed.target)
+    bound = {
+        name for assign in nodes(line, cst.Assign) for t in assign.targets for name in names_in(t.target)
+    }
+    for augmented in nodes(line, cst.AugAssign):
+        bound |= names_in(augmented.target)
+    for annotated in nodes(line, cst.AnnAssign):
+        bound |= names_in(annotated.target)
+    for walrus in nodes(line, cst.NamedExpr):
+        bound |= names_in(walrus.target)
     return bound
