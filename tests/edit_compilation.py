@@ -10,7 +10,7 @@ import io
 from pathlib import Path
 from typing import Any
 
-ACCESSES = ("load", "store", "gather", "scatter")
+ACCESSES = ("load", "store", "gather", "scatter", "atomic_add", "atomic_max", "atomic_cas")
 TILE, EXTENT = 64, 256
 
 

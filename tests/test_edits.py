@@ -55,7 +55,8 @@ def test_a_refused_example_says_why(edit: Edit, example: Example) -> None:
 
 @pytest.mark.parametrize("edit", EDITS, ids=EXECUTORS)
 def test_an_edit_shows_what_it_does_and_what_it_leaves_alone(edit: Edit) -> None:
-    assert sum(example.after is not None for example in edit.examples) >= 2
+    if edit.id != "L":  # which is text for a person and edits nothing
+        assert sum(example.after is not None for example in edit.examples) >= 2
     assert sum(example.after is None for example in edit.examples) >= 2
 
 
@@ -90,7 +91,8 @@ def test_a_vector_kernel_is_offered_twice_four_times_and_half_the_tile() -> None
 def test_a_tile_that_follows_the_data_is_refused_once_with_the_reason(name: str) -> None:
     (refusal,) = [p for p in offered(name) if p.variant.optimization == "G"]
     assert refusal.source is None
-    assert refusal.why_not == "TILE is computed from the data (1 << (columns - 1).bit_length())"
+    computed = "TILE is computed from the data (1 << (columns - 1).bit_length()) to hold a whole row"
+    assert refusal.why_not == f"{computed}, and the kernel reduces it"
 
 
 def test_hints_that_need_clusters_are_not_offered_below_sm_90() -> None:
@@ -126,6 +128,11 @@ def test_a_diff_says_when_the_last_line_has_no_end() -> None:
 
 def test_two_launches_must_agree_on_the_constant() -> None:
     source = next(x.before for x in TileSizes.examples if x.kernel == "double_kernel" and x.after)
-    other = source + source.partition("def double(")[2].join(["\n\ndef again(", ""])
-    outcome = TileSizes().apply(Subject(other, "double_kernel"), Variant("G", "block=512", {"block": 512}))
+    again = source.partition("def double(")[2].join(["\n\ndef again(", ""])
+    wider = Variant("G", "block=512", {"block": 512})
+    together = TileSizes().apply(Subject(source + again, "double_kernel"), wider)
+    assert isinstance(together, Applied)
+    assert together.source.count("block: int = 512") == 2
+    other = source + again.replace("block: int = 256", "block: int = 1024")
+    outcome = TileSizes().apply(Subject(other, "double_kernel"), wider)
     assert outcome == Skipped("the launches of the kernel pass different constants for T")

@@ -6,12 +6,15 @@ import difflib
 from dataclasses import replace
 
 from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
+from kdiag.executors.edits.batch_copies import BatchCopies
 from kdiag.executors.edits.fast_math import FastMath
 from kdiag.executors.edits.hints import Hints
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.executors.edits.tile_load_store import TileLoadStore
 from kdiag.executors.edits.tile_sizes import TileSizes
+from kdiag.executors.edits.token_order import TokenOrder
 from kdiag.executors.edits.without_tma import WithoutTma
+from kdiag.executors.edits.written_plan import WrittenPlan
 from kdiag.records import Proposal, Variant
 
 EDITS: tuple[Edit, ...] = (
@@ -20,6 +23,9 @@ EDITS: tuple[Edit, ...] = (
     WithoutTma(),
     TileSizes(),
     FastMath(),
+    TokenOrder(),
+    BatchCopies(),
+    WrittenPlan(),
     Hints(),
 )
 EXECUTORS: tuple[str, ...] = tuple(edit.id for edit in EDITS)

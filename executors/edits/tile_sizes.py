@@ -16,17 +16,19 @@ from kdiag.executors.edits.arithmetic.matrix_roles import Roles, roles
 from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.tile_sizes import EXAMPLES
 from kdiag.executors.edits.hints import WARPS, has_clusters, hinted, multiplies_matrices, present_value
-from kdiag.executors.edits.launches.launch_site import TileConstant
-from kdiag.executors.edits.launches.tile_constants import shapes, tile_constants
+from kdiag.executors.edits.launches.tile_constant import TileConstant
+from kdiag.executors.edits.launches.tile_constants import tile_constants
+from kdiag.executors.edits.launches.tile_reductions import calls_unseen, reduces
+from kdiag.executors.edits.launches.tile_shapes import shapes
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, integer, nodes, read_kernel, replace
-from kdiag.records import Promise, Safety, Scalar, Variant
+from kdiag.records import Place, Promise, Safety, Scalar, Variant
 
 NO_SPILLS = Promise("compile.stack_bytes", "is-zero", "no registers are spilled")
 ATOMICS = tuple(f"atomic_{name}" for name in ("add", "max", "min", "and", "or", "xor", "xchg", "cas"))
-REDUCTIONS = ("sum", "max", "min", "prod", "cumsum", "cumprod", "argmax", "argmin", "reduce", "scan")
 MOST_VARIANTS = 14
 SMALLEST_TILE, LARGEST_TILE = 64, 8192  # elements
+BOUNDS = (2048, 4096, 1024)  # for a tile that follows the data
 
 
 class TileSizes(Edit):
@@ -44,7 +46,7 @@ class TileSizes(Edit):
         part = tiles.roles
         product = part.m is not None or part.n is not None
         choices = _product_sizes(tiles, subject.target) if product else _other_sizes(tiles)
-        named = {_name(settings): settings for settings in choices if tiles.differ(settings)}
+        named = {_name(settings): settings for settings in choices if tiles.possible(settings)}
         return tuple(Variant(self.id, name, named[name]) for name in list(named)[:MOST_VARIANTS])
 
     def apply(self, subject: Subject, variant: Variant) -> Outcome:
@@ -55,12 +57,18 @@ class TileSizes(Edit):
         unknown = variant.settings.keys() - {WARPS} - tiles.by_setting.keys()
         if unknown:
             return Skipped(tiles.reason or f"the kernel has no tile size named {', '.join(sorted(unknown))}")
-        if not tiles.differ(variant.settings):
+        if not tiles.resized(variant.settings):
             return Skipped(tiles.reason or "the tiles have these sizes already")
         changes: dict[cst.CSTNode, cst.CSTNode] = {}
-        for setting, value in variant.settings.items():
-            if setting in tiles.by_setting and value != tiles.by_setting[setting].value:
-                changes[tiles.by_setting[setting].literal] = cst.Integer(str(value))
+        for constant, size in tiles.resized(variant.settings):
+            if not constant.allows(size):
+                why = (
+                    "smaller: the kernel relies on its multiples"
+                    if constant.shrinks
+                    else "larger: it holds a row"
+                )
+                return Skipped(f"{constant.name} can only become {why}")
+            changes.update(constant.replacements(size))
         warps, read = variant.settings.get(WARPS), tiles.read
         if isinstance(warps, int) and warps != tiles.warps:
             decorator = hinted(read, read.decorator.decorator, WARPS, warps)
@@ -68,7 +76,7 @@ class TileSizes(Edit):
                 return decorator
             changes[read.decorator.decorator] = decorator
         first = min(
-            (read.place(n) for n in tiles.changed(variant.settings)), key=lambda p: (p.line, p.column)
+            (_statement(read, node) for node in changes), key=lambda place: (place.line, place.column)
         )
         return Applied(replace(read.module, changes), first, (NO_SPILLS,), tiles.safety(variant.settings))
 
@@ -97,21 +105,24 @@ class _Tiles:
     def of(self, parameter: str | None) -> TileConstant | None:
         return next((c for c in self.constants if c.parameter == parameter), None)
 
-    def differ(self, settings: Mapping[str, Scalar]) -> bool:
-        """Whether the settings change a size."""
-        return any(
-            constant.value != settings.get(constant.setting, constant.value) for constant in self.constants
-        )
+    def resized(self, settings: Mapping[str, Scalar]) -> list[tuple[TileConstant, int]]:
+        """The constants that the settings change, with their new size."""
+        return [
+            (constant, size)
+            for constant in self.constants
+            if isinstance(size := settings.get(constant.setting), int) and size != constant.value
+        ]
 
-    def changed(self, settings: Mapping[str, Scalar]) -> list[cst.CSTNode]:
-        """The assignments that the settings change."""
-        return [c.assignment for c in self.constants if c.value != settings.get(c.setting, c.value)]
+    def possible(self, settings: Mapping[str, Scalar]) -> bool:
+        """Whether the settings change a size, and none to one that it may not take."""
+        resized = self.resized(settings)
+        return bool(resized) and all(constant.allows(size) for constant, size in resized)
 
     def safety(self, settings: Mapping[str, Scalar]) -> Safety:
         """A tile along K, and a tile that is reduced, decide the order of a sum."""
         depth = self.of(self.roles.k)
         deeper = depth is not None and settings.get(depth.setting, depth.value) != depth.value
-        certain = not (deeper or _reduces(self.read) or self.read.calls(*ATOMICS) or _calls_others(self.read))
+        certain = not (deeper or reduces(self.read) or self.read.calls(*ATOMICS) or calls_unseen(self.read))
         return "safe" if certain else "changes-rounding"
 
 
@@ -127,32 +138,19 @@ def _read(source: str, kernel: str) -> _Tiles | Skipped:
     reason = "; ".join(dict.fromkeys(c.reason for c in found.values() if isinstance(c, Skipped)))
     if not constants:
         return Skipped(reason)
-    if _reduces_once(read):
+    if not any(constant.grows or constant.shrinks for constant in constants):
         return Skipped("a tile is reduced and never combined with another, so its size is part of the result")
     part = roles(read, list(found)) if multiplies_matrices(read) else Roles()
     return _Tiles(read, constants, part, reason)
 
 
-def _calls_others(read: KernelSource) -> bool:
-    """Whether the kernel calls a function that is not cuda.tile's: it may reduce, or load the operands."""
-    plain = [call.func for call in nodes(read.function, cst.Call) if isinstance(call.func, cst.Name)]
-    return any(
-        read.names.resolve(name) is None and name.value not in ("range", "float", "int") for name in plain
-    )
-
-
-def _reduces_once(read: KernelSource) -> bool:
-    """Whether a reduction stands outside every loop, so that nothing combines it across tiles."""
-    looped = [node for loop in nodes(read.function, cst.For) for node in nodes(loop, cst.Call)]
-    return any(call not in looped for call in read.calls(*REDUCTIONS))
-
-
-def _reduces(read: KernelSource) -> bool:
-    """Whether the kernel reduces a tile: by a member of cuda.tile or by a tile's method of that name."""
-    methods = (call.func for call in nodes(read.function, cst.Call))
-    return bool(read.calls(*REDUCTIONS)) or any(
-        isinstance(method, cst.Attribute) and method.attr.value in REDUCTIONS for method in methods
-    )
+def _statement(read: KernelSource, node: cst.CSTNode) -> Place:
+    """Where the statement around a node starts; of a body, its first."""
+    if isinstance(node, cst.BaseSuite):
+        return read.place(node.body[0])
+    while not isinstance(node, cst.SimpleStatementLine | cst.BaseCompoundStatement):
+        node = read.parents[node]
+    return read.place(node)
 
 
 def _name(settings: Mapping[str, Scalar]) -> str:
@@ -192,7 +190,8 @@ def _other_sizes(tiles: _Tiles) -> list[dict[str, Scalar]]:
     """Each constant doubled, quadrupled and halved, as long as its tiles stay within reason."""
     choices: list[dict[str, Scalar]] = []
     for constant in tiles.constants:
-        for value in (2 * constant.value, 4 * constant.value, constant.value // 2):
+        size = constant.value
+        for value in BOUNDS if size is None else (2 * size, 4 * size, size // 2):
             elements = _largest_tile(tiles, constant, value)
             if SMALLEST_TILE <= elements <= LARGEST_TILE and {constant.setting: value} not in choices:
                 choices.append({constant.setting: value})
@@ -201,7 +200,7 @@ def _other_sizes(tiles: _Tiles) -> list[dict[str, Scalar]]:
 
 def _largest_tile(tiles: _Tiles, changed: TileConstant, value: int) -> int:
     """The elements of the largest tile that the constant sizes; a dimension of unknown size counts as one."""
-    sizes = {c.parameter: value if c.setting == changed.setting else c.value for c in tiles.constants}
+    sizes = {c.parameter: value if c.setting == changed.setting else c.value or 1 for c in tiles.constants}
     largest = 0
     for shape in shapes(tiles.read):
         names = names_in(shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdiag.executors.edits.base import Example
+from kdiag.executors.edits.examples.split_rows import EXAMPLES as ROWS_SPLIT
 
 MATMUL = """\
 import cuda.tile as ct
@@ -64,7 +65,35 @@ def _double(*changes: tuple[str, str]) -> str:
 
 
 LITERAL_GRID = _double(("(cdiv(x.shape[0], block), 1, 1)", "((x.shape[0] + 255) // 256, 1, 1)"))
-LITERAL_ARGUMENT = _double(("(x, y, block))", "(x, y, 256))"))
+LITERAL_ARGUMENT = _double(
+    ("(x, y, block))", "(x, y, 256))"), ("cdiv(x.shape[0], block)", "cdiv(x.shape[0], 256)")
+)
+TWO_LITERALS = _double(("(x, y, block))", "(x, y, 256))"))
+WORKSPACE = _double(
+    (
+        "    y =",
+        "    blocks = cdiv(x.shape[0], block)\n    seen = torch.zeros((blocks,))  # one for each block\n    y =",
+    ),
+    ("(cdiv(x.shape[0], block), 1, 1)", "(blocks, 1, 1)"),
+)
+TABLE = _double(
+    (", block: int = 256", ", sizes=None"),
+    ("    y =", '    sizes = {"block": 256, **(sizes or {})}\n    block = sizes["block"]\n    y ='),
+)
+DEMANDED = _double(("    y =", "    assert x.shape[0] % block == 0\n    y ="))
+SHARED = (
+    _double(
+        ("ConstInt = Constant[int]\n", "ConstInt = Constant[int]\nBLOCK = 256\n"),
+        ("block: int = 256):\n", 'scale: int = 1):\n    """Twice x."""\n'),
+        ("x.shape[0], block", "x.shape[0], BLOCK"),
+        ("(x, y, block))", "(x, y, BLOCK))"),
+    )
+    + """
+
+def blocks(x):
+    return cdiv(x.shape[0], BLOCK)
+"""
+)
 FROM_DATA = _double(
     ("block: int = 256", ""),
     ("(x, )", "(x)"),
@@ -80,6 +109,7 @@ TUNED = _double(
 ONE_BLOCK_A_ROW = _double(("(cdiv(x.shape[0], block), 1, 1)", "(x.shape[0], 1, 1)"))
 
 EXAMPLES = (
+    *ROWS_SPLIT,
     Example(
         "a wide tile gets eight worker warps",
         "matmul_kernel",
@@ -109,23 +139,69 @@ EXAMPLES = (
         "double_kernel",
         "block=512",
         LITERAL_GRID,
-        refused="the grid repeats the literal 256 instead of block",
+        _edited(LITERAL_GRID, ("+ 255) // 256", "+ 511) // 512"), ("block: int = 256", "block: int = 512")),
         settings={"block": 512},
     ),
     Example(
         "the literal is passed itself",
         "double_kernel",
-        "block=512",
+        "t=512",
         LITERAL_ARGUMENT,
-        refused="T is passed to ct.launch as the literal 256, not by name",
+        _edited(LITERAL_ARGUMENT, ("(x, y, 256)", "(x, y, 512)"), ("x.shape[0], 256", "x.shape[0], 512")),
+        settings={"t": 512},
+    ),
+    Example(
+        "the number of blocks and a workspace follow by name",
+        "double_kernel",
+        "block=512",
+        WORKSPACE,
+        _edited(WORKSPACE, ("block: int = 256", "block: int = 512")),
         settings={"block": 512},
     ),
     Example(
-        "the tile follows the data",
+        "a dictionary of the wrapper",
+        "double_kernel",
+        "block=1024",
+        TABLE,
+        _edited(TABLE, ('"block": 256', '"block": 1024')),
+        settings={"block": 1024},
+    ),
+    Example(
+        "a constant that another function reads as well",
         "double_kernel",
         "block=512",
+        SHARED,
+        _edited(SHARED, ('x."""\n', 'x."""\n    BLOCK = 512\n')),
+        settings={"block": 512},
+    ),
+    Example(
+        "the tile follows the data and the grid the tile",
+        "double_kernel",
+        "block=1024",
         FROM_DATA,
-        refused="T is computed from the data",
+        _edited(
+            FROM_DATA,
+            (
+                "block = 1 << (x.shape[0] - 1).bit_length()",
+                "block = min(1024, 1 << (x.shape[0] - 1).bit_length())",
+            ),
+        ),
+        settings={"block": 1024},
+    ),
+    Example(
+        "the grid counts another size",
+        "double_kernel",
+        "t=512",
+        TWO_LITERALS,
+        refused="neither the grid nor a loop of the kernel counts tiles of T",
+        settings={"t": 512},
+    ),
+    Example(
+        "the wrapper demands multiples",
+        "double_kernel",
+        "block=512",
+        DEMANDED,
+        refused="demands something of block",
         settings={"block": 512},
     ),
     Example(

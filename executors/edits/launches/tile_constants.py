@@ -10,20 +10,15 @@ from collections.abc import Iterator
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.launch_site import LaunchSite, TileConstant
+from kdiag.executors.edits.launches.launch_site import LaunchSite
+from kdiag.executors.edits.launches.tile_constant import TileConstant
+from kdiag.executors.edits.launches.tile_origin import origin
+from kdiag.executors.edits.launches.tile_shapes import shapes
+from kdiag.executors.edits.launches.tile_uses import followed
 from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, positional
 
 TUNERS = ("exhaustive_search", "autotune_launch")
-# The members of cuda.tile that take a tile's shape: the position and the name of that argument.
-SHAPE_ARGUMENTS = {
-    "load": (2, "shape"),
-    "num_tiles": (2, "shape"),
-    "arange": (0, "size"),
-    "full": (0, "shape"),
-    "zeros": (0, "shape"),
-    "ones": (0, "shape"),
-}
 
 
 def tile_constants(read: KernelSource) -> dict[str, TileConstant | Skipped] | Skipped:
@@ -39,16 +34,8 @@ def tile_constants(read: KernelSource) -> dict[str, TileConstant | Skipped] | Sk
     parameters = [p for p in _constant_parameters(read) if p in sizes]
     if not parameters:
         return Skipped("no ct.Constant[int] parameter sizes a tile")
-    others = {name for call in every if call not in launches for name in names_in(call)}
-    return {parameter: _agreed(read, launches, parameter, others) for parameter in parameters}
-
-
-def shapes(read: KernelSource) -> Iterator[cst.BaseExpression]:
-    """The expressions in the kernel that say how large a tile is."""
-    for member, (position, name) in SHAPE_ARGUMENTS.items():
-        for call in read.calls(member):
-            if (shape := argument(call, position, name)) is not None:
-                yield shape
+    found = {parameter: _agreed(read, launches, parameter) for parameter in parameters}
+    return _unambiguous(found)
 
 
 def _launched(call: cst.Call) -> str | None:
@@ -88,17 +75,29 @@ def _is_constant(read: KernelSource, kind: cst.BaseExpression) -> bool:
     return read.names.resolve(kind.value if isinstance(kind, cst.Subscript) else kind) == "Constant"
 
 
-def _agreed(
-    read: KernelSource, launches: list[cst.Call], parameter: str, others: set[str]
-) -> TileConstant | Skipped:
-    """The constant that all launches of the kernel pass for a parameter."""
-    found = [LaunchSite(read, call).constant(parameter) for call in launches]
-    first = found[0]
-    for constant in found:
-        if isinstance(constant, Skipped) or isinstance(first, Skipped):
-            return constant if isinstance(constant, Skipped) else first
-        if constant.literal is not first.literal:
+def _agreed(read: KernelSource, launches: list[cst.Call], parameter: str) -> TileConstant | Skipped:
+    """The constant of a parameter; several launches change together where they pass the same size."""
+    agreed: TileConstant | None = None
+    for call in launches:
+        site = LaunchSite(read, call)
+        found = origin(site, parameter)
+        constant = found if isinstance(found, Skipped) else followed(site, *found)
+        if isinstance(constant, Skipped):
+            return constant
+        if agreed is not None and (agreed.value, agreed.name) != (constant.value, constant.name):
             return Skipped(f"the launches of the kernel pass different constants for {parameter}")
-    if isinstance(first, TileConstant) and first.name in others:
-        return Skipped(f"{first.name} is also passed to another kernel")
-    return first
+        agreed = constant if agreed is None else agreed.joined(constant)
+    assert agreed is not None  # there is at least one launch
+    return agreed
+
+
+def _unambiguous(found: dict[str, TileConstant | Skipped]) -> dict[str, TileConstant | Skipped]:
+    """The constants, without those of which it is not certain which literal of the grid belongs to which."""
+    constants = [constant for constant in found.values() if isinstance(constant, TileConstant)]
+    repeats = [literal for constant in constants for literal in constant.repeats]
+    return {
+        parameter: Skipped(f"a literal of the grid may stand for {parameter} or for another tile size")
+        if isinstance(constant, TileConstant) and any(repeats.count(r) > 1 for r in constant.repeats)
+        else constant
+        for parameter, constant in found.items()
+    }

@@ -11,10 +11,15 @@ from rich.console import Console
 
 from kdiag import workload as workloads
 from kdiag.errors import UsageError
+from kdiag.journal import read as read_journal
+from kdiag.loop.brief import BriefRequest, brief
 from kdiag.loop.candidates import PlanRequest, Rounding, plan
 from kdiag.loop.compiler import TARGETS, Compiler
 from kdiag.loop.findings import choose_kernel, gather
-from kdiag.reporters import json_plan, terminal_plan
+from kdiag.records import Brief
+from kdiag.reporters import json_brief, json_plan, markdown_brief, terminal_plan
+from kdiag.reporters.markdown import write_atomically
+from kdiag.run_state import state
 from kdiag.workload import CommandWorkload
 
 
@@ -37,6 +42,17 @@ from kdiag.workload import CommandWorkload
 )
 @click.option("--allow-rounding", is_flag=True, help="Edits that change rounding may be applied.")
 @click.option("--exact", is_flag=True, help="Edits that change rounding are out of the question.")
+@click.option(
+    "--brief",
+    "brief_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write all that is known for a person or an agent: Markdown, or JSON for a name that ends in .json.",
+)
+@click.option(
+    "--run",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="The directory of an auto run, whose iterations the brief is to tell.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-v", "--verbose", is_flag=True, help="Every variant, not the best of each optimization.")
 def command(  # noqa: PLR0913, PLR0917 - one parameter an option
@@ -47,11 +63,14 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     target: str,
     allow_rounding: bool,
     exact: bool,
+    brief_file: Path | None,
+    run: Path | None,
     as_json: bool,
     verbose: bool,
 ) -> None:
     """Rank the optimizations for a kernel: expected gain, evidence, safety, diff.
 
+    With --brief the plan is also written down with everything behind it, for what rules cannot do.
     Without a report the plan rests on what the tile compiler and the source say; without a workload on the source.
     """
     if exact and allow_rounding:
@@ -67,6 +86,10 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         findings = gather(source, name, compiler, report)
         rounding: Rounding = "no" if exact else "yes" if allow_rounding or declares else "ask"
         suggestions = plan(PlanRequest(source, name, findings, rounding, thorough=True), compiler)
+        if brief_file is not None:
+            tried = () if run is None else state(read_journal(run / "journal.jsonl")).iterations
+            request = BriefRequest(kernel_file, source, name, findings, suggestions, tried)
+            _write(brief_file, brief(request, compiler))
     if as_json:
         click.echo(json.dumps(json_plan.to_json(suggestions, name, target), indent=2))
         return
@@ -75,3 +98,12 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     console = Console()
     terminal_plan.render_diagnosis(findings.diagnosis, console)
     terminal_plan.render(suggestions, name, target, console, verbose=verbose)
+
+
+def _write(file: Path, written: Brief) -> None:
+    """Write a brief in the form that its file's name asks for."""
+    if file.suffix == ".json":
+        write_atomically(file, json.dumps(json_brief.to_json(written), indent=2) + "\n")
+    else:
+        write_atomically(file, markdown_brief.render(written))
+    click.echo(f"note: {file} holds what is known of {written.kernel}", err=True)

@@ -6,6 +6,7 @@ second, `_tflops` 10^12 operations per second, `_bytes` bytes. `None` means unav
 
 from __future__ import annotations
 
+from kdiag.records.brief import Brief, Idea
 from kdiag.records.compilation import (
     Argument,
     ArrayArgument,
@@ -57,6 +58,7 @@ __all__ = [
     "GATES",
     "Argument",
     "ArrayArgument",
+    "Brief",
     "Cause",
     "Compilation",
     "CompileEvidence",
@@ -76,6 +78,7 @@ __all__ = [
     "GateOutcome",
     "GateRecord",
     "Gpu",
+    "Idea",
     "Iteration",
     "Launch",
     "LaunchProfile",

@@ -1,0 +1,100 @@
+"""K: a loop that launches one small kernel for each of several tensors becomes one launch over lists of tensors.
+
+cuda-tile 1.7 takes a list of arrays as one argument, all of one dtype and rank. The host checks that the items are alike
+and do not overlap; what fails the check runs as the loop did.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import libcst as cst
+
+from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.examples.batch_copies import EXAMPLES
+from kdiag.executors.edits.launches.batch_kernel import batched_kernel, batched_loop, guard
+from kdiag.executors.edits.launches.batch_loop import BatchLoop, batch_loop
+from kdiag.executors.edits.syntax.bindings import name_nodes
+from kdiag.executors.edits.syntax.kernel_source import KernelSource
+from kdiag.executors.edits.syntax.kernel_view import view_kernel
+from kdiag.records import Variant
+
+LISTS = "lists"
+CHECK = "_may_run_together"
+
+
+class BatchCopies(Edit):
+    """One launch for all tensors of a loop."""
+
+    id: ClassVar[str] = "K"
+    title: ClassVar[str] = "Batch small copy kernels"
+    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+
+    def variants(self, subject: Subject) -> tuple[Variant, ...]:
+        """Lists of arrays are the only way that is exact without copying the tensors together."""
+        return (Variant(self.id, LISTS),)
+
+    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+        """Add the kernel over lists and its guard, and let the loop use them."""
+        view = view_kernel(subject.source, subject.kernel)
+        if isinstance(view, Skipped):
+            return view
+        read, name = view.source, f"{subject.kernel}_batched"
+        found = batch_loop(read)
+        if (reason := _taken(read, name, found)) is not None:
+            return Skipped(reason)
+        if isinstance(found, Skipped):
+            return found
+        kernel = batched_kernel(read, found, name, view.tile)
+        if isinstance(kernel, Skipped):
+            return kernel
+        check = cst.ensure_type(cst.parse_statement(guard(CHECK)), cst.FunctionDef)
+        check = check.with_changes(leading_lines=kernel.leading_lines)
+        edited = read.module.visit(
+            _Spliced({read.function: [kernel, check], found.loop: batched_loop(read, found, name, CHECK)})
+        )
+        warning = "the check on the host costs a few microseconds for each tensor, which short lists may not win back"
+        return Applied(edited.code, read.place(found.loop), warnings=(warning,))
+
+
+def _taken(read: KernelSource, name: str, found: BatchLoop | Skipped) -> str | None:
+    """Why there is no room for the new kernel and names: one of them is used, or the kernel is not the module's."""
+    taken = {node.value for node in name_nodes(read.module)}
+    for new in (name, CHECK):
+        if new in taken:
+            return f"the file has {new} already"
+    if not isinstance(read.parents.get(read.function), cst.Module):
+        return "the kernel is not defined at the level of the module"
+    if isinstance(found, Skipped):
+        return None
+    local = {node.value for node in name_nodes(_function(read, found.loop))}
+    return (
+        "the launch wrapper uses the names items or blocks already" if {"items", "blocks"} & local else None
+    )
+
+
+def _function(read: KernelSource, node: cst.CSTNode) -> cst.CSTNode:
+    """The function around a node, or the module."""
+    while not isinstance(node, cst.FunctionDef | cst.Module):
+        node = read.parents[node]
+    return node
+
+
+class _Spliced(cst.CSTTransformer):
+    """Puts statements behind a function, or in the place of a loop."""
+
+    def __init__(self, statements: dict[cst.CSTNode, list[cst.BaseStatement]]) -> None:
+        super().__init__()
+        self._statements: dict[cst.CSTNode, list[cst.BaseStatement]] = statements
+
+    def leave_FunctionDef(  # noqa: N802 - LibCST's name
+        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
+    ) -> cst.FunctionDef | cst.FlattenSentinel[cst.BaseStatement]:
+        added = self._statements.get(original_node)
+        return updated_node if added is None else cst.FlattenSentinel([updated_node, *added])
+
+    def leave_For(  # noqa: N802 - LibCST's name
+        self, original_node: cst.For, updated_node: cst.For
+    ) -> cst.For | cst.FlattenSentinel[cst.BaseStatement]:
+        instead = self._statements.get(original_node)
+        return updated_node if instead is None else cst.FlattenSentinel(instead)

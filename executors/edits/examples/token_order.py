@@ -1,0 +1,134 @@
+"""Examples of J."""
+
+from __future__ import annotations
+
+from kdiag.executors.edits.base import Example
+from kdiag.records import ArrayArgument, Launch, ScalarArgument
+
+SUMS = """\
+import cuda.tile as ct
+
+
+@ct.kernel
+def sums_kernel(x, totals, T: ct.Constant[int]):
+    column = ct.bid(0)
+    for row in range(ct.bid(1), x.shape[0], ct.num_blocks(1)):
+        values = ct.gather(x, (row, column * T + ct.arange(T, dtype=ct.int32)))
+        ct.atomic_add(totals, column * T + ct.arange(T, dtype=ct.int32), values)  # any order will do
+"""
+RELAXED = ", memory_order=ct.MemoryOrder.RELAXED"
+
+# The two halves of a row are scaled in place.
+HALVES = """\
+import cuda.tile as ct
+
+
+@ct.kernel
+def halves_kernel(x, T: ct.Constant[int]):
+    row = ct.bid(0)
+    left = ct.load(x, index=(row, 0), shape=(1, T), padding_mode=ct.PaddingMode.ZERO)
+    ct.store(x, index=(row, 0), tile=left * 2.0)
+    factor = 3.0
+    right = ct.load(x, index=(row, 1), shape=(1, T), padding_mode=ct.PaddingMode.ZERO)  # the other half
+    ct.store(x, index=(row, 1), tile=right * factor)
+"""
+
+
+def _edited(source: str, *changes: tuple[str, str]) -> str:
+    for old, new in changes:
+        source = source.replace(old, new)
+    return source
+
+
+RIGHT = next(line for line in HALVES.splitlines(keepends=True) if line.startswith("    right"))
+STORE = "    ct.store(x, index=(row, 0), tile=left * 2.0)\n"
+MOVED = _edited(HALVES, (RIGHT, ""), (STORE, RIGHT + STORE))
+SAME_TILE = _edited(HALVES, ("(row, 1)", "(row, 0)"))
+NEXT = _edited(HALVES, ("(row, 0)", "(2 * row, 0)"), ("(row, 1)", "(2 * row + 1, 0)"))
+TICKET = _edited(SUMS, ("        ct.atomic_add(", "        ticket = ct.atomic_add("))
+COUNTED = _edited(SUMS, ("        values =", "        ct.scatter(x, (row, 0), 0.0)\n        values ="))
+READ_BACK = SUMS + "    ct.scatter(x, (0, column), ct.gather(totals, column))\n"
+SEPARATE = _edited(HALVES, ("def halves_kernel(x,", "def halves_kernel(x, y,"), ("ct.store(x", "ct.store(y"))
+IN_PLACE_LOOP = """\
+import cuda.tile as ct
+
+
+@ct.kernel
+def scale_kernel(x, T: ct.Constant[int]):
+    row = ct.bid(0)
+    for k in range(ct.num_tiles(x, axis=1, shape=(1, T))):
+        ct.store(x, index=(row, k), tile=ct.load(x, index=(row, k), shape=(1, T)) * 2.0)
+"""
+FLOATS = Launch(
+    "sums_kernel",
+    (4, 8, 1),
+    (
+        ArrayArgument("x", "float32", (100, 256), (256, 1)),
+        ArrayArgument("totals", "float32", (256,), (1,)),
+        ScalarArgument("T", 64, True),
+    ),
+)
+EXPANDED = Launch(
+    "halves_kernel",
+    (8, 1, 1),
+    (ArrayArgument("x", "float32", (8, 128), (0, 1)), ScalarArgument("T", 64, True)),
+)
+
+EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "an atomic that only adds up",
+        "sums_kernel",
+        "relaxed-atomics",
+        SUMS,
+        _edited(SUMS, ("T, dtype=ct.int32), values)", f"T, dtype=ct.int32), values{RELAXED})")),
+    ),
+    Example(
+        "sums of numbers beside a store",
+        "sums_kernel",
+        "relaxed-atomics",
+        COUNTED,
+        _edited(COUNTED, ("T, dtype=ct.int32), values)", f"T, dtype=ct.int32), values{RELAXED})")),
+        launches=(FLOATS,),
+    ),
+    Example("a load in front of the store of another tile", "halves_kernel", "loads-first", HALVES, MOVED),
+    Example(
+        "tiles one row apart",
+        "halves_kernel",
+        "loads-first",
+        NEXT,
+        _edited(MOVED, ("(row, 0)", "(2 * row, 0)"), ("(row, 1)", "(2 * row + 1, 0)")),
+    ),
+    Example("the same tile", "halves_kernel", "loads-first", SAME_TILE, refused="x is read and written"),
+    Example(
+        "elements that share memory",
+        "halves_kernel",
+        "loads-first",
+        HALVES,
+        refused="x is read and written",
+        launches=(EXPANDED,),
+    ),
+    Example(
+        "different arrays wait for nothing",
+        "halves_kernel",
+        "loads-first",
+        SEPARATE,
+        refused="keeps only accesses to one array in order",
+    ),
+    Example(
+        "a loop in place",
+        "scale_kernel",
+        "loads-first",
+        IN_PLACE_LOOP,
+        refused="line 8: x is read and written",
+    ),
+    Example("a ticket", "sums_kernel", "relaxed-atomics", TICKET, refused="what atomic_add returns is used"),
+    Example("a count beside a store", "sums_kernel", "relaxed-atomics", COUNTED, refused="totals may count"),
+    Example("read back", "sums_kernel", "relaxed-atomics", READ_BACK, refused="totals is not only added to"),
+    Example(
+        "relaxed already",
+        "sums_kernel",
+        "relaxed-atomics",
+        _edited(SUMS, ("values)  #", f"values{RELAXED})  #")),
+        refused="names its memory order already",
+    ),
+)

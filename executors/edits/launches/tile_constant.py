@@ -1,0 +1,79 @@
+"""A tile size that can be edited: which nodes decide it, and what they become for another size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import libcst as cst
+
+
+@dataclass(frozen=True, eq=False)
+class TileConstant:
+    """A tile size: the kernel's parameter, the name that grid and loops follow, and what decides it.
+
+    `value` is the present size, None where the size follows the data; `literals` say it, `repeats` say it again in the grid,
+    each with what is to be added to the size there (-1 in `(n + 255) // 256`); `capped` are the expressions that follow the data and
+    get an upper bound, `shadowed` the launch wrappers that get a constant of their own because others share it.
+    `also` changes with it whatever the size is. A constant that does not grow may only be divided, since something relies on its multiples; one that does not
+    shrink is reduced as a whole, and must hold a row of the data.
+    """
+
+    parameter: str
+    name: str
+    value: int | None
+    assignment: cst.CSTNode
+    literals: tuple[cst.Integer, ...] = ()
+    repeats: Mapping[cst.Integer, int] = field(default_factory=dict)
+    capped: tuple[cst.BaseExpression, ...] = ()
+    shadowed: tuple[cst.FunctionDef, ...] = ()
+    also: Mapping[cst.CSTNode, cst.CSTNode] = field(default_factory=dict)
+    grows: bool = True
+    shrinks: bool = True
+
+    @property
+    def setting(self) -> str:
+        """What a variant calls it."""
+        return self.name.lower()
+
+    def allows(self, size: int) -> bool:
+        """Whether the size may take this value."""
+        return self.value is None or (self.grows if size > self.value else self.shrinks)
+
+    def joined(self, other: TileConstant) -> TileConstant:
+        """The same size in two launches: both change together."""
+        return replace(
+            self,
+            literals=tuple(dict.fromkeys((*self.literals, *other.literals))),
+            repeats={**self.repeats, **other.repeats},
+            capped=tuple(dict.fromkeys((*self.capped, *other.capped))),
+            shadowed=tuple(dict.fromkeys((*self.shadowed, *other.shadowed))),
+            also={**self.also, **other.also},
+            grows=self.grows and other.grows,
+            shrinks=self.shrinks and other.shrinks,
+        )
+
+    def replacements(self, size: int) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+        """The nodes of the file to exchange for another size."""
+        yield from self.also.items()
+        for literal, offset in {**dict.fromkeys(self.literals, 0), **self.repeats}.items():
+            yield literal, literal.with_changes(value=str(size + offset))
+        for expression in self.capped:
+            function, bound = cst.Name("min"), cst.Arg(cst.Integer(str(size)))
+            bare = expression.with_changes(lpar=(), rpar=())
+            yield expression, cst.Call(function, [bound, cst.Arg(bare)])
+        for wrapper in self.shadowed:
+            yield wrapper.body, _with_constant(wrapper.body, f"{self.name} = {size}")
+
+
+def _with_constant(body: cst.BaseSuite, statement: str) -> cst.BaseSuite:
+    """A function's body that begins with a statement, behind its docstring."""
+    line = cst.parse_statement(statement)
+    first = body.body[0]
+    quoted = (
+        isinstance(first, cst.SimpleStatementLine)
+        and isinstance(first.body[0], cst.Expr)
+        and isinstance(first.body[0].value, cst.SimpleString | cst.ConcatenatedString)
+    )
+    at = 1 if quoted else 0
+    return body.with_changes(body=[*body.body[:at], line, *body.body[at:]])

@@ -1,0 +1,96 @@
+"""How a kernel counts the tiles of one size, and whether it relies on more than its masks where the last one ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.launches.launch_site import LaunchSite
+from kdiag.executors.edits.syntax.bindings import Bindings, names_in
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, keyword, nodes
+
+EXTENTS = (".shape", ".size(", ".numel(", "len(")
+
+
+def counted_in_kernel(read: KernelSource, parameter: str) -> bool:
+    """Whether the kernel, or a function it hands the parameter to, counts tiles by it."""
+    return any(True for _ in counts(read, parameter))
+
+
+def relies_on_multiples(site: LaunchSite, parameter: str) -> bool:
+    """Whether a larger tile could reach past what the kernel works on.
+
+    So it is where accesses are not checked, and where a loop ends at a number that is not known to be the extent of an
+    array: a part of one, say, that the next block goes on with.
+    """
+    read = site.read
+    unchecked = any(
+        (given := keyword(call, "check_bounds")) is not None and dotted(given.value) == "False"
+        for call in nodes(read.function, cst.Call)
+    )
+    return unchecked or any(not _is_extent(site, counted) for counted in counts(read, parameter))
+
+
+def counts(read: KernelSource, parameter: str) -> Iterator[cst.CSTNode | None]:
+    """What is counted in tiles of the parameter: an expression, or None for an array's own extent."""
+    for call in read.calls("num_tiles"):
+        if parameter in names_in(call):
+            yield None
+    for call in read.calls("cdiv"):
+        if len(call.args) > 1 and parameter in names_in(call.args[1].value):
+            yield call.args[0].value
+    for operation in nodes(read.function, cst.BinaryOperation):
+        divides = isinstance(operation.operator, cst.Divide | cst.FloorDivide)
+        if divides and parameter in names_in(operation.right):
+            yield operation.left
+    for call in nodes(read.function, cst.Call):
+        if dotted(call.func) == "range" and len(call.args) > 2 and parameter in names_in(call.args[2]):
+            yield call.args[1].value
+
+
+def _is_extent(site: LaunchSite, counted: cst.CSTNode | None) -> bool:
+    """Whether all that an expression is made of are numbers, tile sizes and extents of arrays."""
+    if counted is None:
+        return True
+    bindings = Bindings(site.read.function, site.read.parents, site.read.positions)
+    parameters = {p.name.value for p in site.read.function.params.params}
+    waiting, known = list(names_in(counted)), set[str]()
+    if ".shape" in site.read.text(counted):
+        return True
+    while waiting:
+        name = waiting.pop()
+        if name in known:
+            continue
+        known.add(name)
+        if name in parameters:
+            if not _passes_extent(site, name):
+                return False
+            continue
+        bound = bindings.reaching(name, counted)
+        if bound is not None and bound.value is not None and ".shape" not in site.read.text(bound.value):
+            waiting += names_in(bound.value)
+    return True
+
+
+def _passes_extent(site: LaunchSite, parameter: str) -> bool:
+    """Whether the launch passes a literal, a tile size or an array's extent."""
+    passed = site.passed(parameter)
+    if isinstance(passed, Skipped) or site.bindings is None:
+        return False
+    waiting, known = [passed], set[str]()
+    while waiting:
+        expression = waiting.pop()
+        if any(extent in site.read.text(expression) for extent in EXTENTS):
+            continue
+        for name in names_in(expression) - known:
+            known.add(name)
+            bound = site.bindings.reaching(name, site.launch)
+            if bound is None or isinstance(bound.node, cst.Param):
+                return False
+            source = bound.value or (bound.node.value if isinstance(bound.node, cst.Assign) else None)
+            if source is None:
+                return False
+            waiting.append(source)
+    return True

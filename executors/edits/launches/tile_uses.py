@@ -1,0 +1,181 @@
+"""Whether everything that depends on a tile size follows it: the grid, the kernel's loops, host values, other kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import libcst as cst
+
+from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.launches.launch_site import LaunchSite, function_around
+from kdiag.executors.edits.launches.split_rows import split_rows
+from kdiag.executors.edits.launches.tile_constant import TileConstant
+from kdiag.executors.edits.launches.tile_loops import counted_in_kernel, relies_on_multiples
+from kdiag.executors.edits.launches.tile_reductions import calls_unseen, reduced_uncombined
+from kdiag.executors.edits.syntax.bindings import names_in
+from kdiag.executors.edits.syntax.kernel_source import dotted, nodes
+
+
+def followed(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -> TileConstant | Skipped:
+    """The constant with all that has to change with it, or what would be left behind."""
+    grid = site.grid()
+    in_grid = any(set(chain) & names_in(part) for part in grid)
+    repeats = {} if in_grid else dict(_repeats(grid, constant.value or 0))
+    constant = replace(constant, repeats=repeats)
+    if (reason := _literal_elsewhere(site, constant) or _asserted(site, chain)) is not None:
+        return Skipped(reason)
+    if not (in_grid or repeats or counted_in_kernel(site.read, constant.parameter)):
+        if not constant.capped:
+            return Skipped(f"neither the grid nor a loop of the kernel counts tiles of {constant.name}")
+        split = split_rows(site, constant, chain[0])
+        return split if isinstance(split, Skipped) else _own(site, replace(constant, also=split), chain)
+    whole = reduced_uncombined(site.read, constant.parameter)
+    if constant.capped and (whole or calls_unseen(site.read)):
+        text = site.read.text(constant.capped[0])
+        return Skipped(
+            f"{constant.parameter} is computed from the data ({text}): the kernel reduces a whole row at once"
+        )
+    grows = not relies_on_multiples(site, constant.parameter)
+    return _own(site, replace(constant, grows=grows, shrinks=not whole), chain)
+
+
+def _repeats(grid: list[cst.BaseExpression], size: int) -> Iterator[tuple[cst.Integer, int]]:
+    """The literals with which the grid counts tiles of this size: cdiv(n, 256), n / 256, (n + 255) // 256."""
+    for part in grid:
+        for call in nodes(part, cst.Call):
+            name = (dotted(call.func) or "").lower()
+            divides = len(call.args) == 2 and ("div" in name)
+            if divides and _is(call.args[1].value, size):
+                yield cst.ensure_type(call.args[1].value, cst.Integer), 0
+        for operation in nodes(part, cst.BinaryOperation):
+            if isinstance(operation.operator, cst.Divide | cst.FloorDivide) and _is(operation.right, size):
+                yield cst.ensure_type(operation.right, cst.Integer), 0
+                above = operation.left
+                if isinstance(above, cst.BinaryOperation) and isinstance(above.operator, cst.Add):
+                    for added in (above.left, above.right):
+                        if _is(added, size - 1):
+                            yield cst.ensure_type(added, cst.Integer), -1
+
+
+def _is(expression: cst.BaseExpression, value: int) -> bool:
+    return isinstance(expression, cst.Integer) and expression.evaluated_value == value
+
+
+def _literal_elsewhere(site: LaunchSite, constant: TileConstant) -> str | None:
+    """Where the size stands once more as a literal that would not follow: in the kernel or in the launch wrapper."""
+    read, found = site.read, [*constant.literals, *constant.repeats]
+    around = [read.function.body, *([site.wrapper.body] if site.wrapper is not None else [])]
+    if constant.value is None:
+        return None
+    for literal in [literal for body in around for literal in nodes(body, cst.Integer)]:
+        if (
+            literal.evaluated_value == constant.value
+            and literal not in found
+            and not _unrelated(site, literal)
+        ):
+            line = read.place(literal).line
+            return f"line {line} repeats the literal {constant.value} of {constant.name}"
+    return None
+
+
+def _unrelated(site: LaunchSite, literal: cst.Integer) -> bool:
+    """Whether a literal certainly belongs to something else: another name, an entry of a table, a set of choices."""
+    parent = site.read.parents.get(literal)
+    if isinstance(parent, cst.Assign | cst.AnnAssign | cst.DictElement | cst.Param):
+        return True
+    if isinstance(parent, cst.Element):
+        return isinstance(site.read.parents.get(parent), cst.Set)
+    return isinstance(parent, cst.Arg) and parent.keyword is not None and "occupancy" in parent.keyword.value
+
+
+def _asserted(site: LaunchSite, chain: tuple[str, ...]) -> str | None:
+    """Where the wrapper makes a demand of the size that another size may not meet."""
+    if site.wrapper is None:
+        return None
+    demands = [*nodes(site.wrapper, cst.Assert)]
+    demands_if = [
+        branch for branch in nodes(site.wrapper, cst.If) if any(True for _ in nodes(branch.body, cst.Raise))
+    ]
+    for test in [*(demand.test for demand in demands), *(branch.test for branch in demands_if)]:
+        if set(chain) & names_in(test):
+            return f"line {site.read.place(test).line} demands something of {chain[0]}"
+    return None
+
+
+def _own(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -> TileConstant | Skipped:
+    """The constant, shadowed in the wrapper where functions beside the wrapper and the kernel read it as well."""
+    if not chain or function_around(site.read, constant.assignment) is not None:
+        return constant if not chain else _alone_in_wrapper(site, constant, chain)
+    derived = _derived(site, chain[-1])
+    readers = [
+        function
+        for function in nodes(site.read.module, cst.FunctionDef)
+        if derived & names_in(function) and not _inside(site, function)
+    ]
+    if not readers:
+        return _alone_in_wrapper(site, constant, chain)
+    other = readers[0].name.value
+    own = {site.read.function, *([site.wrapper] if site.wrapper is not None else [])}
+    if any((derived - {chain[-1]}) & names_in(function) for function in own) or chain[-1] in names_in(
+        site.read.function.body
+    ):
+        return Skipped(f"{other} computes with {chain[-1]} as well")
+    if site.wrapper is None or len(chain) > 1:
+        return Skipped(f"{chain[-1]} is also used by {other}")
+    return _alone_in_wrapper(site, replace(constant, literals=(), shadowed=(site.wrapper,)), chain)
+
+
+def _derived(site: LaunchSite, name: str) -> set[str]:
+    """The constant and the module's other names that are computed from it."""
+    derived = {name}
+    for statement in nodes(site.read.module, cst.Assign):
+        if function_around(site.read, statement) is None and derived & names_in(statement.value):
+            derived |= {t for target in statement.targets if (t := dotted(target.target)) is not None}
+    return derived
+
+
+def _inside(site: LaunchSite, function: cst.FunctionDef) -> bool:
+    """Whether a function is the kernel, the wrapper, or stands inside or around the wrapper, or binds the name itself."""
+    parent: cst.CSTNode | None = function
+    while parent is not None:
+        if parent in (site.read.function, site.wrapper):
+            return True
+        parent = site.read.parents.get(parent)
+    return False
+
+
+def _alone_in_wrapper(
+    site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]
+) -> TileConstant | Skipped:
+    """The constant, unless its wrapper launches another kernel with it."""
+    if site.wrapper is None:
+        return constant
+    kernel = site.read.function.name.value
+    for call in site.read.calls("launch", within=site.wrapper):
+        launched = {name for argument in call.args for name in names_in(argument.value)}
+        if kernel not in launched and any(
+            _same(site, call, name) for name in set(chain) & _reached(site, call)
+        ):
+            return Skipped(f"{chain[0]} is also passed to another kernel")
+    return constant
+
+
+def _same(site: LaunchSite, call: cst.Call, name: str) -> bool:
+    """Whether a name has the same value at another launch, or may have."""
+    if site.bindings is None:
+        return True
+    here, there = site.bindings.reaching(name, site.launch), site.bindings.reaching(name, call)
+    return here is None or there is None or here is there
+
+
+def _reached(site: LaunchSite, call: cst.Call) -> set[str]:
+    """The names that a launch uses, those behind its local names included."""
+    other = LaunchSite(site.read, call)
+    reached, waiting = set[str](), list(names_in(call))
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += names_in(other.value(cst.Name(name))) - {name}
+    return reached

@@ -1,0 +1,31 @@
+"""L: what rules cannot do is written down for a person, by a command and not by an edit of the source."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.examples.written_plan import EXAMPLES
+from kdiag.executors.edits.syntax.kernel_source import read_kernel
+from kdiag.records import Variant
+
+COMMAND = "kdiag plan KERNEL.py --brief PLAN.md"
+
+
+class WrittenPlan(Edit):
+    """Points to the command that writes the plan."""
+
+    id: ClassVar[str] = "L"
+    title: ClassVar[str] = "A written plan for what rules cannot do"
+    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+
+    def variants(self, subject: Subject) -> tuple[Variant, ...]:
+        """None: there is nothing to choose."""
+        return ()
+
+    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+        """Say which command writes it."""
+        read = read_kernel(subject.source, subject.kernel)
+        if isinstance(read, Skipped):
+            return read
+        return Skipped(f"it is text for a person, not an edit; {COMMAND} writes it")
