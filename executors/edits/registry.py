@@ -8,6 +8,7 @@ from dataclasses import replace
 from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
 from kdiag.executors.edits.fast_math import FastMath
 from kdiag.executors.edits.hints import Hints
+from kdiag.executors.edits.latency import Latency
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.executors.edits.tile_load_store import TileLoadStore
 from kdiag.executors.edits.tile_sizes import TileSizes
@@ -17,6 +18,7 @@ from kdiag.records import Proposal, Variant
 EDITS: tuple[Edit, ...] = (
     TileLoadStore(),
     Tf32Guard(),
+    Latency(),
     WithoutTma(),
     TileSizes(),
     FastMath(),
