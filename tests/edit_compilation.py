@@ -5,7 +5,7 @@ import importlib.util
 import inspect
 import io
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 ACCESSES = ("load", "store", "gather", "scatter")
 TILE, EXTENT = 64, 256
@@ -23,7 +23,7 @@ def ranks(source: str) -> dict[str, int]:
 
 
 def arguments(function: Any, source: str) -> list[Any]:
-    """Tensors without storage for the arrays, a tile of 64 for constants, 256 for other numbers."""
+    """Tensors without storage for the arrays, a tile of 64 for constants, 256 for other numbers, False."""
     import torch
 
     known = ranks(source)
@@ -31,6 +31,8 @@ def arguments(function: Any, source: str) -> list[Any]:
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in known:
             values.append(torch.empty([EXTENT] * known[parameter.name], dtype=torch.float32, device="meta"))
+        elif bool in get_args(parameter.annotation):
+            values.append(False)
         else:
             values.append(EXTENT if parameter.annotation is int else TILE)
     return values

@@ -6,6 +6,7 @@ import difflib
 from dataclasses import replace
 
 from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
+from kdiag.executors.edits.bounds import Bounds
 from kdiag.executors.edits.fast_math import FastMath
 from kdiag.executors.edits.hints import Hints
 from kdiag.executors.edits.latency import Latency
@@ -20,6 +21,7 @@ EDITS: tuple[Edit, ...] = (
     Tf32Guard(),
     Latency(),
     WithoutTma(),
+    Bounds(),
     TileSizes(),
     FastMath(),
     Hints(),
