@@ -13,13 +13,16 @@ TILE, EXTENT = 64, 256
 
 def ranks(source: str) -> dict[str, int]:
     """The rank of every array: the length of the tuple that indexes it, 1 for an index that is no tuple."""
-    found = {}
+    found: dict[str, int] = {}
+    slices: dict[str, str] = {}
     for node in ast.walk(ast.parse(source)):
         name = getattr(getattr(node, "func", None), "attr", getattr(getattr(node, "func", None), "id", ""))
         if isinstance(node, ast.Call) and name in ACCESSES and isinstance(node.args[0], ast.Name):
             index = node.args[1] if len(node.args) > 1 else node.keywords[0].value
             found[node.args[0].id] = len(index.elts) if isinstance(index, ast.Tuple) else 1
-    return found
+        if isinstance(node, ast.Assign) and getattr(getattr(node.value, "func", None), "attr", "") == "slice":
+            slices[node.targets[0].id] = node.value.func.value.id
+    return found | {array: found[part] for part, array in slices.items() if part in found}
 
 
 def arguments(function: Any, source: str) -> list[Any]:

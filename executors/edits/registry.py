@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
 from kdiag.executors.edits.bounds import Bounds
+from kdiag.executors.edits.divisibility import Divisibility
 from kdiag.executors.edits.fast_math import FastMath
 from kdiag.executors.edits.hints import Hints
 from kdiag.executors.edits.latency import Latency
@@ -22,6 +23,7 @@ EDITS: tuple[Edit, ...] = (
     Latency(),
     WithoutTma(),
     Bounds(),
+    Divisibility(),
     TileSizes(),
     FastMath(),
     Hints(),

@@ -173,3 +173,12 @@ def _closes_last(text: str) -> bool:
         if depth == 0:
             return position == len(text) - 1
     return False
+
+
+def divisor(launch: LaunchCall, parameter: str, largest: int) -> str | Skipped:
+    """The host's expression for `largest` where it divides what is passed for a parameter, and 1 elsewhere."""
+    try:
+        passed = _Writer(launch, "").atom(Passed(parameter))
+    except NotWritable as reason:
+        return Skipped(f"line {launch.line}: {reason}")
+    return f"{largest} if {passed} % {largest} == 0 else 1"
