@@ -8,7 +8,7 @@ import importlib.util
 import inspect
 import io
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 ACCESSES = ("load", "store", "gather", "scatter", "atomic_add", "atomic_max", "atomic_cas")
 TILE, EXTENT = 64, 256
@@ -74,7 +74,7 @@ def index_arrays(source: str) -> set[str]:
 
 
 def arguments(function: Any, source: str) -> list[Any]:
-    """Tensors without storage for the arrays, a tile of 64 for constants, 256 for other numbers."""
+    """Tensors without storage for the arrays, a tile of 64 for constants, 256 for other numbers, False."""
     import torch
 
     known, indices = ranks(source), index_arrays(source)
@@ -83,6 +83,8 @@ def arguments(function: Any, source: str) -> list[Any]:
         if parameter.name in known:
             dtype = torch.int32 if parameter.name in indices else torch.float32
             values.append(torch.empty([EXTENT] * known[parameter.name], dtype=dtype, device="meta"))
+        elif bool in get_args(parameter.annotation):
+            values.append(False)
         else:
             values.append(EXTENT if parameter.annotation is int else TILE)
     return values

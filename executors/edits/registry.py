@@ -7,8 +7,11 @@ from dataclasses import replace
 
 from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
 from kdiag.executors.edits.batch_copies import BatchCopies
+from kdiag.executors.edits.bounds import Bounds
+from kdiag.executors.edits.divisibility import Divisibility
 from kdiag.executors.edits.fast_math import FastMath
 from kdiag.executors.edits.hints import Hints
+from kdiag.executors.edits.latency import Latency
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.executors.edits.tile_load_store import TileLoadStore
 from kdiag.executors.edits.tile_sizes import TileSizes
@@ -20,7 +23,10 @@ from kdiag.records import Proposal, Variant
 EDITS: tuple[Edit, ...] = (
     TileLoadStore(),
     Tf32Guard(),
+    Latency(),
     WithoutTma(),
+    Bounds(),
+    Divisibility(),
     TileSizes(),
     FastMath(),
     TokenOrder(),

@@ -59,6 +59,24 @@ class Bindings:
         rivals = [b for b in everyone if b not in reaching]
         return None if any(self._interferes(rival, last, use, above) for rival in rivals) else last
 
+    def before_loops(self, name: str, use: cst.CSTNode) -> Binding | None:
+        """The last binding before `use` where every other that may run in between stands in a loop of its own."""
+        above = list(self._ancestors(use))
+        everyone = self._by_name.get(name, [])
+        before = [
+            b
+            for b in everyone
+            if b.block in above and b.node not in above and self._starts(b.node) < self._starts(use)
+        ]
+        if not before:
+            return None
+        last = max(before, key=lambda b: self._starts(b.node))
+        around = {*self._ancestors(last.node), last.node}
+        rivals = [b for b in everyone if b not in before and self._interferes(b, last, use, above)]
+        inner = [[n for n in self._ancestors(b.node) if n not in around] for b in rivals]
+        carried = all(any(isinstance(n, cst.For | cst.While) for n in nodes) for nodes in inner)
+        return last if carried and not any(isinstance(n, cst.If) for nodes in inner for n in nodes) else None
+
     def is_global(self, name: str) -> bool:
         """Whether the function never binds the name."""
         return name not in self._by_name

@@ -1,0 +1,105 @@
+"""Under what condition a memory access stays inside its array, in every block and every turn of its loops."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from kdiag.executors.edits.accesses.reach import array_parameter, bound
+from kdiag.executors.edits.accesses.symbolic_shapes import Shape, tile_shape, written_shape
+from kdiag.executors.edits.launches.host_guard import Fits
+from kdiag.executors.edits.launches.launch_values import Extent, LaunchValue
+from kdiag.executors.edits.launches.tile_constants import shapes
+from kdiag.executors.edits.syntax.bindings import names_in
+from kdiag.executors.edits.syntax.kernel_source import argument, keyword, nodes, positional
+from kdiag.executors.edits.syntax.kernel_view import KernelView, code
+
+
+def fits(view: KernelView, call: cst.Call) -> tuple[Fits, ...] | str:
+    """One condition for each axis of the array of a `ct.load`, `store`, `gather` or `scatter`; or why there is none."""
+    array, indices = array_parameter(view, _array(call), call), argument(call, 1, "index")
+    if array is None or indices is None:
+        return "its array is not a parameter of the kernel"
+    written, place = view.resolve(indices, call)
+    parts = [each.value for each in written.elements] if isinstance(written, cst.Tuple) else [indices]
+    reason = _refusal(view, call, array, len(parts))
+    if reason is not None:
+        return reason
+    shape = _shape(view, call, len(parts))
+    if shape is None or len(shape) != len(parts):
+        return "the shape of its tile is not certain"
+    return _conditions(view, array, parts, shape, place if isinstance(written, cst.Tuple) else call)
+
+
+def _array(call: cst.Call) -> cst.BaseExpression | None:
+    values = positional(call)
+    return values[0] if values else None
+
+
+def _refusal(view: KernelView, call: cst.Call, array: str, rank: int) -> str | None:
+    if any(each.star for each in call.args):
+        return "its arguments are unpacked"
+    if any(True for kind in (cst.FunctionDef, cst.Lambda) for _ in nodes(view.source.function.body, kind)):
+        return "the kernel defines a function inside, whose parameters may hide its names"
+    if _is_annotated(view, array):
+        return f"the parameter {array} is annotated, its indices may have 64 bits"
+    if keyword(call, "order") is not None:
+        return "it has an order of axes"
+    if not _has_rank(view, call, array, rank):
+        return f"it is conditional, and where it is not made {array} may have another number of axes"
+    return None
+
+
+def _conditions(
+    view: KernelView, array: str, parts: list[cst.BaseExpression], shape: Shape, place: cst.CSTNode
+) -> tuple[Fits, ...] | str:
+    positive = {name for size in shapes(view.source) for name in names_in(size)}
+    found = []
+    for axis, (part, size) in enumerate(zip(parts, shape, strict=True)):
+        index = bound(view, part, place)
+        if index is None or not (index.at_least_0 and index.steady):
+            return f"how far `{code(part)}` in its index goes is not certain"
+        reach = (index.most + 1) * size
+        found.append(Fits(reach, Extent(array, axis), index.signed - positive, index.divisors - positive))
+    return tuple(found)
+
+
+def _shape(view: KernelView, call: cst.Call, rank: int) -> Shape | None:
+    """The tile's shape where the index counts tiles; ones where it counts elements."""
+    if view.is_call(call, "load"):
+        return written_shape(view, argument(call, 2, "shape"), call)
+    if view.is_call(call, "store"):
+        tile = argument(call, 2, "tile")
+        shape = None if tile is None else tile_shape(view, tile, call)
+        return (LaunchValue.of(1),) * rank if shape == () else shape
+    return (LaunchValue.of(1),) * rank
+
+
+def _has_rank(view: KernelView, call: cst.Call, array: str, rank: int) -> bool:
+    """Whether an access that is certainly compiled, this one or another, indexes the array with so many numbers."""
+    accesses = [call, *view.source.calls("load", "store", "gather", "scatter")]
+    return any(
+        array_parameter(view, _array(each), each) == array
+        and _rank(view, each) == rank
+        and not _is_conditional(view, each)
+        for each in accesses
+    )
+
+
+def _rank(view: KernelView, call: cst.Call) -> int | None:
+    indices = argument(call, 1, "index")
+    written = None if indices is None else view.resolve(indices, call)[0]
+    return len(written.elements) if isinstance(written, cst.Tuple) else 1
+
+
+def _is_conditional(view: KernelView, call: cst.Call) -> bool:
+    node: cst.CSTNode = call
+    while node is not view.source.function:
+        if isinstance(node, cst.If | cst.IfExp | cst.BooleanOperation):
+            return True
+        node = view.source.parents[node]
+    return False
+
+
+def _is_annotated(view: KernelView, array: str) -> bool:
+    parameters = view.source.function.params.params
+    return any(each.name.value == array and each.annotation is not None for each in parameters)

@@ -1,0 +1,173 @@
+"""divisibility: a whole number that the launch passes is declared divisible by 16 where it is, which the host finds out.
+
+cuda-tile 1.7 finds by itself whether addresses, strides and extents of arrays are divisible by 16, but nothing of run-time
+scalars: a row's start in a flat array, or the start of a slice. `ct.assume_divisible_by(n, d)` declares it, is believed
+and never checked. The divisor is a constant that each launch computes, 16 or 1, and 1 declares nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import libcst as cst
+
+from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.examples.divisibility import EXAMPLES
+from kdiag.executors.edits.launches.extra_argument import (
+    ELSEWHERE,
+    Addition,
+    clash,
+    launch_calls,
+    with_argument,
+)
+from kdiag.executors.edits.launches.host_guard import divisor
+from kdiag.executors.edits.syntax.bindings import name_nodes
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
+from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
+from kdiag.records import Launch, Promise, ScalarArgument, Variant
+
+DIVISOR = 16
+INTEGERS = ("int", "ScalarInt64")
+
+
+class Divisibility(Edit):
+    """Declare one run-time scalar of a kernel divisible by 16, for the launches where it is."""
+
+    id: ClassVar[str] = "divisibility"
+    title: ClassVar[str] = "A scalar that is known to be divisible"
+    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+
+    def variants(self, subject: Subject) -> tuple[Variant, ...]:
+        """Each whole number that the kernel is passed at run time and computes positions from."""
+        view = view_kernel(subject.source, subject.kernel)
+        names = [] if isinstance(view, Skipped) else _scalars(view, subject)
+        return tuple(Variant(self.id, name) for name in names)
+
+    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+        """Declare it at the top of the kernel, and add its divisor to kernel and launches."""
+        view = view_kernel(subject.source, subject.kernel)
+        if isinstance(view, Skipped):
+            return view
+        reason = _unknown(view, subject, variant.name) or _useless(view, subject, variant.name)
+        addition = Addition(
+            f"{variant.name.upper()}_DIVISOR", "Constant[int]", f"{variant.name.lower()}_divisor"
+        )
+        if reason is not None:
+            return Skipped(reason)
+        return clash(view.source, addition) or _declared(
+            view, variant.name, replace(addition, kind=f"{view.tile}.{addition.kind}")
+        )
+
+
+def _scalars(view: KernelView, subject: Subject) -> list[str]:
+    """The parameters annotated as run-time whole numbers, or known to be such from every captured launch."""
+    read = view.source
+    annotated = [
+        parameter.name.value
+        for parameter in read.function.params.params
+        if parameter.annotation is not None and _is_integer(read, parameter.annotation.annotation)
+    ]
+    passed = [_whole_numbers(launch) for launch in subject.launches]
+    plain = [each.name.value for each in read.function.params.params if each.annotation is None]
+    return annotated + [name for name in plain if passed and all(name in values for values in passed)]
+
+
+def _is_integer(read: KernelSource, kind: cst.BaseExpression) -> bool:
+    return dotted(kind) == "int" or read.names.resolve(kind) in INTEGERS
+
+
+def _whole_numbers(launch: Launch) -> dict[str, int]:
+    return {
+        each.name: each.value
+        for each in launch.arguments
+        if isinstance(each, ScalarArgument)
+        and not each.constant
+        and isinstance(each.value, int)
+        and not isinstance(each.value, bool)
+    }
+
+
+def _unknown(view: KernelView, subject: Subject, name: str) -> str | None:
+    """Why the parameter is not certainly a whole number that stays the same."""
+    known = _scalars(view, subject)
+    if not known:
+        return "the kernel is passed no run-time scalar that is certainly a whole number"
+    if name not in known:
+        return f"{name or 'the variant'} is no run-time scalar of the kernel that is certainly a whole number"
+    return None if view.bindings.is_bound_once(name) else _assigned(view, name)
+
+
+def _assigned(view: KernelView, name: str) -> str:
+    calls = [call for call in view.source.calls("assume_divisible_by") if name in _names(call)]
+    if calls:
+        return f"line {view.source.place(calls[0]).line} declares {name} divisible already"
+    return f"the kernel assigns {name} anew"
+
+
+def _useless(view: KernelView, subject: Subject, name: str) -> str | None:
+    """Why the declaration would be of no use."""
+    if not _addresses(view, name):
+        return f"{name} decides no position in an array: the machine code would stay the same"
+    values = [_whole_numbers(launch).get(name) for launch in subject.launches]
+    if values and all(value is None or value % DIVISOR for value in values):
+        return f"{name} is divisible by {DIVISOR} in no captured launch"
+    return None
+
+
+def _names(node: cst.CSTNode) -> set[str]:
+    return {name.value for name in name_nodes(node)}
+
+
+def _addresses(view: KernelView, name: str) -> bool:
+    """Whether the scalar flows into the index of a gather or scatter, or into a slice, through assignments."""
+    reached = {name}
+    assignments = list(nodes(view.source.function, cst.Assign))
+    while True:
+        bound = {
+            target
+            for each in assignments
+            if reached & _names(each.value)
+            for part in each.targets
+            for target in _names(part.target)
+        }
+        if bound <= reached:
+            break
+        reached |= bound
+    indexed = [call.args[1] for call in view.source.calls("gather", "scatter") if len(call.args) > 1]
+    sliced = [
+        call
+        for call in nodes(view.source.function, cst.Call)
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "slice"
+    ]
+    return any(reached & _names(node) for node in (*indexed, *sliced))
+
+
+def _declared(view: KernelView, name: str, addition: Addition) -> Outcome:
+    """The file with the declaration as the kernel's first statement, and its divisor passed."""
+    read = view.source
+    launches = launch_calls(read)
+    if isinstance(launches, Skipped):
+        return launches
+    passed = with_argument(launches, addition, lambda launch: divisor(launch, name, DIVISOR))
+    if isinstance(passed, Skipped):
+        return passed
+    again = read_kernel(passed, read.function.name.value)
+    if isinstance(again, Skipped) or not isinstance(again.function.body, cst.IndentedBlock):
+        return Skipped("the kernel's body is not an indented block")
+    text = f"{name} = {view.tile}.assume_divisible_by({name}, {addition.parameter})"
+    source = _with_first(again, cst.parse_statement(text, again.module.config_for_parsing))
+    where = read.place(read.function.params.params[-1])
+    return Applied(source, where, _promises(), warnings=(ELSEWHERE.format(name=addition.parameter),))
+
+
+def _promises() -> tuple[Promise, ...]:
+    return (Promise("compile.tma_loads_rejected", "not-worse", "no load loses TMA"),)
+
+
+def _with_first(read: KernelSource, statement: cst.BaseStatement) -> str:
+    """The file with a statement at the top of the kernel, below its docstring."""
+    body = cst.ensure_type(read.function.body, cst.IndentedBlock)
+    documented = read.function.get_docstring() is not None
+    statements = [*body.body[:documented], statement, *body.body[documented:]]
+    return read.module.with_deep_changes(body, body=statements).code

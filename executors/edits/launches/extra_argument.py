@@ -1,0 +1,160 @@
+"""One more `ct.Constant` parameter of a kernel, and its value in every launch of it.
+
+A launch computes the value in a statement of its own in front of it. A kernel that is used otherwise than by being
+launched in this file is left alone: whoever else launches it would pass one argument too few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import libcst as cst
+
+from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.syntax.appending import appended
+from kdiag.executors.edits.syntax.bindings import name_nodes
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, positional
+
+ELSEWHERE = (
+    "the kernel takes one more argument, {name}: code outside this file that launches it has to pass it"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LaunchCall:
+    """One `ct.launch` of a kernel: `grid` and the `arguments` by the kernel's parameters, as the host writes them."""
+
+    read: KernelSource
+    call: cst.Call
+    statement: cst.SimpleStatementLine
+    grid: cst.BaseExpression
+    passed: cst.Tuple
+
+    @property
+    def arguments(self) -> dict[str, cst.BaseExpression]:
+        """What is passed for each parameter."""
+        names = [parameter.name.value for parameter in self.read.function.params.params]
+        return {name: element.value for name, element in zip(names, self.passed.elements, strict=True)}
+
+    @property
+    def line(self) -> int:
+        """Where the launch stands."""
+        return self.read.place(self.call).line
+
+
+@dataclass(frozen=True)
+class Addition:
+    """A parameter to add, such as `CHECK_BOUNDS: ct.Constant[bool]`, and the host's name for its value."""
+
+    parameter: str
+    kind: str
+    variable: str
+
+
+def launch_calls(read: KernelSource) -> tuple[LaunchCall, ...] | Skipped:
+    """Every launch of the kernel, or why its arguments cannot be extended."""
+    parameters = read.function.params
+    plain = not (parameters.star_kwarg or parameters.kwonly_params or parameters.posonly_params)
+    if not parameters.params or not plain or isinstance(parameters.star_arg, cst.Param):
+        return Skipped("the kernel's parameters are not all plain ones")
+    if any(parameter.default is not None for parameter in parameters.params):
+        return Skipped("a parameter of the kernel has a default")
+    kernel = read.function.name.value
+    calls = [call for call in read.calls("launch", within=read.module) if _launched(call) == kernel]
+    if not calls:
+        return Skipped(f"the file has no ct.launch of {kernel}")
+    launched = [positional(call)[2] for call in calls]
+    for name in name_nodes(read.module):
+        if name.value == kernel and name not in (*launched, read.function.name):
+            return Skipped(f"line {read.place(name).line} uses {kernel} otherwise than in ct.launch")
+    found = [_launch_call(read, call) for call in calls]
+    refused = next((each for each in found if isinstance(each, Skipped)), None)
+    return refused or tuple(each for each in found if isinstance(each, LaunchCall))
+
+
+def clash(read: KernelSource, addition: Addition) -> Skipped | None:
+    """A refusal where the file uses one of the names already."""
+    taken = {name.value for name in name_nodes(read.module)} & {addition.parameter, addition.variable}
+    return Skipped(f"the file uses the name {min(taken)} for something else") if taken else None
+
+
+def with_argument(
+    launches: Sequence[LaunchCall], addition: Addition, value: Callable[[LaunchCall], str | Skipped]
+) -> str | Skipped:
+    """The file with the parameter in the kernel, and in front of every launch `variable = value`.
+
+    The names must be free (see `clash`).
+    """
+    read = launches[0].read
+    changes: dict[cst.CSTNode, Callable[[cst.CSTNode], object]] = {
+        read.function.params: lambda node: _with_parameter(cast("cst.Parameters", node), addition)
+    }
+    for launch in launches:
+        written = value(launch)
+        if isinstance(written, Skipped):
+            return written
+        changes[launch.passed] = lambda node: _with_element(cast("cst.Tuple", node), addition.variable)
+        text = f"{addition.variable} = {written}".replace("\n", read.module.default_newline)
+        guard = cst.parse_statement(text, read.module.config_for_parsing)
+        changes[launch.statement] = _behind(cast("cst.SimpleStatementLine", guard))
+    return read.module.visit(_Changer(changes)).code
+
+
+def _launched(call: cst.Call) -> str | None:
+    values = positional(call)
+    return dotted(values[2]) if len(values) > 2 else None
+
+
+def _launch_call(read: KernelSource, call: cst.Call) -> LaunchCall | Skipped:
+    line, values = read.place(call).line, positional(call)
+    statement: cst.CSTNode = call
+    while not isinstance(
+        statement, cst.SimpleStatementLine | cst.Module | cst.Lambda | cst.SimpleStatementSuite
+    ):
+        statement = read.parents[statement]
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) > 1:
+        return Skipped(f"line {line}: the launch is no statement on a line of its own")
+    passed = values[3] if len(values) > 3 else None
+    if not isinstance(passed, cst.Tuple) or not passed.elements or not passed.lpar:
+        return Skipped(f"line {line}: the arguments of ct.launch are not written out as a tuple")
+    if any(isinstance(element, cst.StarredElement) for element in passed.elements):
+        return Skipped(f"line {line}: the arguments of ct.launch are unpacked")
+    if len(passed.elements) != len(read.function.params.params):
+        return Skipped(f"line {line}: the launch does not pass one argument for each parameter")
+    return LaunchCall(read, call, statement, values[1], passed)
+
+
+def _with_parameter(parameters: cst.Parameters, addition: Addition) -> cst.Parameters:
+    annotation = cst.Annotation(cst.parse_expression(addition.kind))
+    new = cst.Param(cst.Name(addition.parameter), annotation, star="")
+    return parameters.with_changes(params=appended(parameters.params, new))
+
+
+def _with_element(passed: cst.Tuple, name: str) -> cst.Tuple:
+    elements = [each for each in passed.elements if isinstance(each, cst.Element)]
+    opening = passed.lpar[0].whitespace_after
+    return passed.with_changes(elements=appended(elements, cst.Element(cst.Name(name)), opening))
+
+
+def _behind(guard: cst.SimpleStatementLine) -> Callable[[cst.CSTNode], object]:
+    """The statement with the guard in front of it; comments above it stay above both."""
+
+    def change(node: cst.CSTNode) -> object:
+        statement = cast("cst.SimpleStatementLine", node)
+        first = guard.with_changes(leading_lines=statement.leading_lines)
+        return cst.FlattenSentinel([first, statement.with_changes(leading_lines=[])])
+
+    return change
+
+
+class _Changer(cst.CSTTransformer):
+    def __init__(self, changes: dict[cst.CSTNode, Callable[[cst.CSTNode], object]]) -> None:
+        super().__init__()
+        self._changes = changes
+
+    def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> cst.CSTNodeT:
+        change = self._changes.get(original_node)
+        # A statement may become two; the annotation of LibCST asks for one of the same class.
+        return updated_node if change is None else cast("cst.CSTNodeT", change(updated_node))
