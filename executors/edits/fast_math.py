@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 import libcst as cst
@@ -18,7 +19,7 @@ from kdiag.executors.edits.arithmetic.fast_math_knowledge import Math
 from kdiag.executors.edits.arithmetic.fast_math_rewriter import Recipe, Rewriter
 from kdiag.executors.edits.arithmetic.fast_math_rewrites import CallRewrite
 from kdiag.executors.edits.arithmetic.float32_kinds import Kind
-from kdiag.executors.edits.arithmetic.float32_values import float32_values
+from kdiag.executors.edits.arithmetic.float32_values import float32_values, values_for_any_caller
 from kdiag.executors.edits.arithmetic.local_functions import with_functions
 from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.fast_math import EXAMPLES
@@ -106,9 +107,22 @@ def _rewritten(kernel: KernelSource, name: str, launches: tuple[Launch, ...]) ->
         for function, rewriter in rewriters.items()
         if rewriter.changed
     }
+    general = {function for function in set(new) - {kernel.function} if _is_general(rewriters[function])}
     first = min((kernel.place(node) for node in changed), key=lambda place: (place.line, place.column))
-    warnings = (OVERFLOW,) if name == FOLDED else ()
-    return Applied(with_functions(kernel, new, values.calls), first, (PROMISE,), warnings=warnings)
+    written = with_functions(kernel, new, values.calls, general)
+    warnings = [OVERFLOW] if name == FOLDED else []
+    if written.public:
+        warnings.append(f"other files that call {', '.join(written.public)} get the change as well")
+    return Applied(written.source, first, (PROMISE,), warnings=tuple(warnings))
+
+
+def _is_general(rewriter: Rewriter) -> bool:
+    """Whether what was rewritten in a function holds for every caller."""
+    math = rewriter.math
+    anyone = replace(math, values=values_for_any_caller(math.kernel, math.function))
+    rewritten = [node for node in rewriter.changed if isinstance(node, cst.BaseExpression)]
+    same = all(math.guard(node) == anyone.guard(node) for node in rewritten)
+    return same and len(rewritten) == len(rewriter.changed)
 
 
 def _without_float32(launches: tuple[Launch, ...]) -> bool:

@@ -120,7 +120,8 @@ class Rewriter(m.MatcherDecoratableTransformer):
     ) -> cst.BaseExpression:
         """The new expression, or a choice between it and the old one by dtype; of nested ones the inner is chosen."""
         guard = self.math.guard(original)
-        if guard and any(node in self.guarded for node in nodes(original, cst.BaseExpression)):
+        inner: list[cst.CSTNode] = [*nodes(original, cst.Call), *nodes(original, cst.BinaryOperation)]
+        if guard and any(node in self.guarded for node in inner):
             return updated
         self.changed.append(original)
         if not guard:
@@ -129,7 +130,7 @@ class Rewriter(m.MatcherDecoratableTransformer):
             return new.with_changes(lpar=updated.lpar, rpar=updated.rpar) if spread else new
         self.guarded.add(original)
         choice = cst.IfExp(cst.parse_expression(guard), bare(new), bare(updated))
-        alone = isinstance(self.math.kernel.parents[original], cst.Assign | cst.Return)
+        alone = isinstance(self.math.kernel.parents[original], cst.Assign | cst.Return | cst.Arg)
         if alone and not updated.lpar:
             return choice
         return choice.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])

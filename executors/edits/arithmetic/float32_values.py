@@ -7,12 +7,13 @@ cuda-tile 1.7: a float32 tile stays float32 beside numbers, integers and narrowe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
 import libcst as cst
 
+from kdiag.executors.edits.arithmetic.bound_names import names_bound
 from kdiag.executors.edits.arithmetic.float32_kinds import Kind, combined, kind_of
 from kdiag.executors.edits.arithmetic.local_functions import Functions, local_functions
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, TileNames, nodes
@@ -43,8 +44,39 @@ def float32_values(kernel: KernelSource) -> Values:
     """What is known of the kernel's expressions. Its parameters count as numbers: arrays take part in no arithmetic."""
     constants = _constants(kernel)
     flow = _Flow(kernel.names, local_functions(kernel.module), constants)
-    parameters = {parameter.name.value: Kind.NUMBER for parameter in kernel.function.params.params}
+    parameters: Environment = {
+        parameter.name.value: Kind.NUMBER for parameter in kernel.function.params.params
+    }
     flow.block(kernel.function.body, constants | parameters)
+    return _gathered(flow)
+
+
+def values_for_any_caller(kernel: KernelSource, function: cst.FunctionDef) -> Values:
+    """What is known of a function of the file whoever calls it, with tiles of any dtype."""
+    constants = _constants(kernel)
+    flow = _Flow(kernel.names, local_functions(kernel.module), constants, (function.name.value,))
+    parameters: Environment = {
+        parameter.name.value: Kind.NUMBER if _is_number(parameter, kernel) else Kind.ANY
+        for parameter in function.params.params
+    }
+    flow.block(function.body, constants | parameters)
+    return _gathered(flow)
+
+
+def _is_number(parameter: cst.Param, kernel: KernelSource) -> bool:
+    """Whether the annotation says so: int, float, bool, a Constant, or a name that the file gives to one of these."""
+    annotation = None if parameter.annotation is None else parameter.annotation.annotation
+    lines = [line for line in kernel.module.body if isinstance(line, cst.SimpleStatementLine)]
+    for assign in (small for line in lines for small in line.body if isinstance(small, cst.Assign)):
+        if isinstance(annotation, cst.Name) and annotation.value in names_bound(assign):
+            annotation = assign.value
+    if isinstance(annotation, cst.Subscript):
+        return kernel.names.resolve(annotation.value) == "Constant"
+    return isinstance(annotation, cst.Name) and annotation.value in {"int", "float", "bool"}
+
+
+def _gathered(flow: _Flow) -> Values:
+    """What holds of every expression in all flows that went through it."""
     kinds: dict[cst.CSTNode, Kind | None] = {}
     calls: dict[cst.Call, cst.FunctionDef] = {}
     for each in flow.all():
@@ -63,29 +95,6 @@ def _constants(kernel: KernelSource) -> Environment:
         for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
             flow.small(small, constants)
     return {name: kind for name, kind in constants.items() if bound.count(name) == 1}
-
-
-def names_bound(statement: cst.CSTNode) -> Iterable[str]:
-    """The names that a statement or anything in it binds; what its nested functions bind is counted as well."""
-    for node in [statement, *_below(statement)]:
-        targets: list[cst.BaseExpression] = []
-        match node:
-            case cst.Assign():
-                targets = [target.target for target in node.targets]
-            case cst.AnnAssign() | cst.AugAssign() | cst.NamedExpr() | cst.For():
-                targets = [node.target]
-            case cst.FunctionDef() | cst.ClassDef():
-                targets = [node.name]
-            case cst.AsName(name=cst.BaseExpression() as name):
-                targets = [name]
-        for target in targets:
-            yield from (name.value for name in nodes(target, cst.Name))
-
-
-def _below(node: cst.CSTNode) -> Iterable[cst.CSTNode]:
-    for child in node.children:
-        yield child
-        yield from _below(child)
 
 
 class _Flow:

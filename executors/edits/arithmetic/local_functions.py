@@ -1,12 +1,14 @@
 """The functions of a file that its kernels call, and a kernel's file with some of them rewritten.
 
-A function that only this kernel calls, and whose name begins with an underscore, is rewritten where it stands. Of any
-other the kernel gets a copy of its own, so that other kernels and other files keep what they have.
+A function that nothing else in the file mentions is rewritten where it stands, if its name begins with an underscore or
+what is rewritten holds for every caller. Of any other the kernel gets a copy of its own, so that other kernels keep
+what they have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import cast
 
 import libcst as cst
@@ -39,40 +41,59 @@ def _is_variadic(parameters: cst.Parameters) -> bool:
     return isinstance(parameters.star_arg, cst.Param) or parameters.star_kwarg is not None
 
 
+@dataclass(frozen=True)
+class Rewritten:
+    """A file's text, and the functions in it that other files may call and that are not what they were."""
+
+    source: str
+    public: tuple[str, ...]
+
+
 def with_functions(
-    kernel: KernelSource, edited: Mapping[cst.FunctionDef, cst.FunctionDef], calls: Calls
-) -> str:
-    """The file's text with the kernel and functions exchanged for what they become, shared functions being copied.
+    kernel: KernelSource,
+    edited: Mapping[cst.FunctionDef, cst.FunctionDef],
+    calls: Calls,
+    general: set[cst.FunctionDef],
+) -> Rewritten:
+    """The file with the kernel and functions exchanged for what they become, shared functions being copied.
 
     `calls` are the calls of functions of the file that the kernel leads to; the nodes of `edited` are of the parsed file.
+    What `general` functions become serves every caller.
     """
-    changed = _with_callers(kernel, dict(edited), calls)
-    shared = _shared(kernel, set(changed) - {kernel.function}, calls)
+    callers = _with_callers(kernel, edited, calls)
+    functions = callers - {kernel.function}
+    shared = _shared(kernel, functions, calls, general | (functions - set(edited)))
+    if not shared:
+        callers = set(edited)
+    changed = {function: edited.get(function, function) for function in callers}
     taken = {name.value for name in nodes(kernel.module, cst.Name)}
     renamed = {function.name.value: _fresh(function.name.value, taken) for function in shared}
     replaced = {}
     for function, new in changed.items():
         called = cst.ensure_type(new.visit(_Renamed(renamed)), cst.FunctionDef)
         replaced[function] = [called] if function not in shared else [function, _copy(called, renamed)]
-    return cst.ensure_type(kernel.module.visit(_Exchange(replaced)), cst.Module).code
+    source = cst.ensure_type(kernel.module.visit(_Exchange(replaced)), cst.Module).code
+    public = {f.name.value for f in functions - shared if not f.name.value.startswith("_")}
+    return Rewritten(source, tuple(sorted(public)))
 
 
 def _with_callers(
-    kernel: KernelSource, edited: dict[cst.FunctionDef, cst.FunctionDef], calls: Calls
-) -> dict[cst.FunctionDef, cst.FunctionDef]:
+    kernel: KernelSource, edited: Iterable[cst.FunctionDef], calls: Calls
+) -> set[cst.FunctionDef]:
     """Beside the edited functions, those between them and the kernel, which may have to call a copy."""
-    waiting = list(edited)
+    found, waiting = set(edited), list(edited)
     while waiting:
-        for caller in _callers(kernel, waiting.pop(), calls):
-            if caller not in edited:
-                edited[caller] = caller
-                waiting.append(caller)
-    return edited
+        more = _callers(kernel, waiting.pop(), calls) - found
+        found |= more
+        waiting += more
+    return found
 
 
-def _shared(kernel: KernelSource, functions: set[cst.FunctionDef], calls: Calls) -> set[cst.FunctionDef]:
+def _shared(
+    kernel: KernelSource, functions: set[cst.FunctionDef], calls: Calls, general: set[cst.FunctionDef]
+) -> set[cst.FunctionDef]:
     """Those that others may call: also what a shared one calls, which stays as it is beside its copy."""
-    shared = {function for function in functions if not _is_owned(kernel, function, calls)}
+    shared = {f for f in functions if not _is_owned(kernel, f, calls, general)}
     while more := {f for f in functions - shared if _callers(kernel, f, calls) & shared}:
         shared |= more
     return shared
@@ -88,12 +109,14 @@ def _around(kernel: KernelSource, node: cst.CSTNode) -> cst.FunctionDef:
     return node
 
 
-def _is_owned(kernel: KernelSource, function: cst.FunctionDef, calls: Calls) -> bool:
-    """Whether a private function is mentioned nowhere but in calls that the kernel leads to."""
+def _is_owned(
+    kernel: KernelSource, function: cst.FunctionDef, calls: Calls, general: set[cst.FunctionDef]
+) -> bool:
+    """Whether a function is mentioned nowhere but in calls that the kernel leads to, and others may have it changed."""
     name = function.name.value
     called = {call.func for call, target in calls.items() if target is function}
     mentioned = {node for node in nodes(kernel.module, cst.Name) if node.value == name} - {function.name}
-    return name.startswith("_") and mentioned <= called
+    return (name.startswith("_") or function in general) and mentioned <= called
 
 
 def _fresh(name: str, taken: set[str]) -> str:

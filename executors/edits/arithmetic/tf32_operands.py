@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic.float32_values import names_bound
+from kdiag.executors.edits.arithmetic.bound_names import names_bound
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, nodes, positional
 
 DTYPE_POSITION = {"full": 2, "zeros": 1, "ones": 1, "astype": 1}
