@@ -11,6 +11,7 @@ from kdiag.executors.edits.hints import Hints
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.executors.edits.tile_load_store import TileLoadStore
 from kdiag.executors.edits.tile_sizes import TileSizes
+from kdiag.executors.edits.tma_padding import TmaPadding
 from kdiag.executors.edits.without_tma import WithoutTma
 from kdiag.records import Proposal, Variant
 
@@ -18,6 +19,7 @@ EDITS: tuple[Edit, ...] = (
     TileLoadStore(),
     Tf32Guard(),
     WithoutTma(),
+    TmaPadding(),
     TileSizes(),
     FastMath(),
     Hints(),
