@@ -8,6 +8,7 @@ from dataclasses import replace
 from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
 from kdiag.executors.edits.fast_math import FastMath
 from kdiag.executors.edits.hints import Hints
+from kdiag.executors.edits.hoisted_loads import HoistedLoads
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.executors.edits.tile_load_store import TileLoadStore
 from kdiag.executors.edits.tile_sizes import TileSizes
@@ -22,6 +23,7 @@ EDITS: tuple[Edit, ...] = (
     TmaPadding(),
     TileSizes(),
     FastMath(),
+    HoistedLoads(),
     Hints(),
 )
 EXECUTORS: tuple[str, ...] = tuple(edit.id for edit in EDITS)

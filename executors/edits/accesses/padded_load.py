@@ -105,7 +105,12 @@ def _within(view: KernelView, extent: str, tile: tuple[str, str], broadcast: str
     index, size = tile
     steps = f"{view.tile}.arange({size}, dtype={view.tile}.int32)"
     if index != "0":
-        number = cst.parse_expression(index)
-        simple = isinstance(number, cst.Name | cst.Call | cst.Integer) or bool(number.lpar)
-        steps = f"{index if simple else f'({index})'} * {size} + {steps}"
+        steps = f"{_factor(index)} * {_factor(size)} + {steps}"
     return f"({steps} < {extent}){broadcast}" if broadcast else f"{steps} < {extent}"
+
+
+def _factor(text: str) -> str:
+    """An expression as a factor."""
+    parsed = cst.parse_expression(text)
+    simple = isinstance(parsed, cst.Name | cst.Call | cst.Integer | cst.Attribute) or bool(parsed.lpar)
+    return text if simple else f"({text})"
