@@ -20,11 +20,12 @@ from kdiag.executors.edits.arithmetic.fast_math_rewriter import Recipe, Rewriter
 from kdiag.executors.edits.arithmetic.fast_math_rewrites import CallRewrite
 from kdiag.executors.edits.arithmetic.float32_kinds import Kind
 from kdiag.executors.edits.arithmetic.float32_values import float32_values, values_for_any_caller
-from kdiag.executors.edits.arithmetic.local_functions import with_functions
+from kdiag.executors.edits.arithmetic.local_functions import changed_for_others, with_functions
+from kdiag.executors.edits.arithmetic.tf32_operands import passes_float32
 from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.fast_math import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
-from kdiag.records import ArrayArgument, Launch, Promise, Safety, Variant
+from kdiag.records import Launch, Promise, Safety, Variant
 
 # Compiled for sm_90 with cuda-tile 1.7: a row softmax shrinks from 14.5 to 7.0 KB (all), an RMS norm from 15.3 to 6.5 KB.
 PROMISE = Promise("compile.code_bytes", "not-worse", "there is no more code for exponentials and divisions")
@@ -98,9 +99,8 @@ def _rewritten(kernel: KernelSource, name: str, launches: tuple[Launch, ...]) ->
     changed = [node for rewriter in rewriters.values() for node in rewriter.changed]
     if not changed:
         return Skipped(_refusal(kernel, recipe, list(rewriters.values())))
-    if all(rewriter.guarded >= set(rewriter.changed) for rewriter in rewriters.values()) and _without_float32(
-        launches
-    ):
+    certain = any(set(rewriter.changed) - rewriter.guarded for rewriter in rewriters.values())
+    if not certain and launches and not any(map(passes_float32, launches)):
         return Skipped("no launch passes a float32 array, and the kernel computes in the dtype of its arrays")
     new = {
         function: cst.ensure_type(edited[function], cst.FunctionDef)
@@ -110,10 +110,8 @@ def _rewritten(kernel: KernelSource, name: str, launches: tuple[Launch, ...]) ->
     general = {function for function in set(new) - {kernel.function} if _is_general(rewriters[function])}
     first = min((kernel.place(node) for node in changed), key=lambda place: (place.line, place.column))
     written = with_functions(kernel, new, values.calls, general)
-    warnings = [OVERFLOW] if name == FOLDED else []
-    if written.public:
-        warnings.append(f"other files that call {', '.join(written.public)} get the change as well")
-    return Applied(written.source, first, (PROMISE,), warnings=tuple(warnings))
+    warnings = (*((OVERFLOW,) if name == FOLDED else ()), *changed_for_others(written))
+    return Applied(written.source, first, (PROMISE,), warnings=warnings)
 
 
 def _is_general(rewriter: Rewriter) -> bool:
@@ -123,12 +121,6 @@ def _is_general(rewriter: Rewriter) -> bool:
     rewritten = [node for node in rewriter.changed if isinstance(node, cst.BaseExpression)]
     same = all(math.guard(node) == anyone.guard(node) for node in rewritten)
     return same and len(rewritten) == len(rewriter.changed)
-
-
-def _without_float32(launches: tuple[Launch, ...]) -> bool:
-    """Whether launches are known and none of them passes a float32 array."""
-    arrays = [each for launch in launches for each in launch.arguments if isinstance(each, ArrayArgument)]
-    return bool(arrays) and not any(array.dtype == "float32" for array in arrays)
 
 
 def _quantization(kernel: KernelSource, functions: list[cst.FunctionDef]) -> int | None:

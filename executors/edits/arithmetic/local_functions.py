@@ -49,6 +49,12 @@ class Rewritten:
     public: tuple[str, ...]
 
 
+def changed_for_others(rewritten: Rewritten) -> tuple[str, ...]:
+    """The warning that other files may see the change, where they may."""
+    names = ", ".join(rewritten.public)
+    return (f"other files that call {names} get the change as well",) if names else ()
+
+
 def with_functions(
     kernel: KernelSource,
     edited: Mapping[cst.FunctionDef, cst.FunctionDef],
