@@ -33,7 +33,7 @@ def _ignore_flags(function):
 STAND_IN = SimpleNamespace(
     exp=math.exp,
     exp2=_ignore_flags(lambda x: 2.0**x),
-    sqrt=math.sqrt,
+    sqrt=_ignore_flags(math.sqrt),
     rsqrt=_ignore_flags(lambda x: 1 / math.sqrt(x)),
     truediv=_ignore_flags(lambda x, y: x / y),
     tanh=_ignore_flags(math.tanh),

@@ -1,42 +1,63 @@
 """H: cheaper instructions for exponentials, divisions, roots and tanh of float32 tiles.
 
-Only what is certainly a float32 tile is rewritten: index arithmetic, numbers, host code and other functions stay.
+What is certainly a float32 tile is rewritten; what may be one is rewritten behind a test of its dtype, which cuTile
+evaluates when it traces the kernel, so that for other dtypes the machine code stays what it was. Index arithmetic,
+numbers and host code stay. The functions of the file that the kernel calls are rewritten with it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 import libcst as cst
 
 from kdiag.executors.edits.arithmetic import fast_math_rewrites as rewrites
+from kdiag.executors.edits.arithmetic.fast_math_knowledge import Math
 from kdiag.executors.edits.arithmetic.fast_math_rewriter import Recipe, Rewriter
-from kdiag.executors.edits.arithmetic.fast_math_rewrites import CallRewrite, Math
-from kdiag.executors.edits.arithmetic.float32_values import float32_values
+from kdiag.executors.edits.arithmetic.fast_math_rewrites import CallRewrite
+from kdiag.executors.edits.arithmetic.float32_kinds import Kind
+from kdiag.executors.edits.arithmetic.float32_values import float32_values, values_for_any_caller
+from kdiag.executors.edits.arithmetic.local_functions import changed_for_others, with_functions
+from kdiag.executors.edits.arithmetic.tf32_operands import passes_float32
 from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.fast_math import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
-from kdiag.records import Promise, Safety, Variant
+from kdiag.records import Launch, Promise, Safety, Variant
 
 # Compiled for sm_90 with cuda-tile 1.7: a row softmax shrinks from 14.5 to 7.0 KB (all), an RMS norm from 15.3 to 6.5 KB.
-PROMISE = Promise("compile.code_bytes", "decreases", "there is less code for exponentials and divisions")
+PROMISE = Promise("compile.code_bytes", "not-worse", "there is no more code for exponentials and divisions")
 INTEGERS = ("int", "uint")
-QUANTIZED = ("int8", "uint8", "int4", "float8_", "float4_")
+QUANTIZED = re.compile(r"u?int[48]|float[48]_\w+|pack_to_bytes")
+LARGEST_FOLDED = 2.3e38
+FOLDED = "exp2-folded"
+OVERFLOW = (
+    "exp(a - b) becomes exp2(a * log2(e) - b * log2(e)): a finite a or b beyond 2.3e38, such as a mask of the lowest "
+    "float32, overflows and gives NaN where both were masked"
+)
 
 
 EXPONENTIALS: Mapping[str, CallRewrite] = {"exp": rewrites.exp2, "exp2": rewrites.exp2}
+FOLDED_EXPONENTIALS: Mapping[str, CallRewrite] = {"exp": rewrites.folded_exp2, "exp2": rewrites.exp2}
 TRUEDIV: Mapping[str, CallRewrite] = {"truediv": rewrites.approximate_truediv}
+ROOTS: Mapping[str, CallRewrite] = {
+    "sqrt": rewrites.approximate_root,
+    "rsqrt": rewrites.approximate_root,
+    "pow": rewrites.root_of_power,
+}
 RECIPES: Mapping[str, Recipe] = {
     "all": Recipe(
-        "exponential or division",
-        {**EXPONENTIALS, **TRUEDIV},
+        "exponential, root or division",
+        {**EXPONENTIALS, **TRUEDIV, **ROOTS},
         (rewrites.reciprocal_root, rewrites.approximate_division),
     ),
     "exp2": Recipe("exponential", EXPONENTIALS),
+    FOLDED: Recipe("exponential", FOLDED_EXPONENTIALS),
     "approx-division": Recipe("division", TRUEDIV, (rewrites.approximate_division,)),
-    "rsqrt": Recipe("division by a square root", {}, (rewrites.reciprocal_root,)),
-    "reciprocal": Recipe("division by a value of the row", {}, (rewrites.row_reciprocal,)),
+    "rsqrt": Recipe("square root", ROOTS, (rewrites.reciprocal_root,)),
+    "reciprocal": Recipe("division by a value of the row or a number", {}, (rewrites.reciprocal,)),
     "tanh": Recipe("tanh", {"tanh": rewrites.tanh}),
 }
 
@@ -58,54 +79,93 @@ class FastMath(Edit):
 
     def apply(self, subject: Subject, variant: Variant) -> Outcome:
         """Rewrite what is certainly a float32 tile, or name the first expression that is not known to be one."""
-        recipe = RECIPES.get(variant.name)
-        if recipe is None:
+        if variant.name not in RECIPES:
             return Skipped(f"there is no fast-math variant {variant.name}")
         found = read_kernel(subject.source, subject.kernel)
-        return found if isinstance(found, Skipped) else _rewritten(found, recipe)
+        return found if isinstance(found, Skipped) else _rewritten(found, variant.name, subject.launches)
 
 
-def _rewritten(kernel: KernelSource, recipe: Recipe) -> Outcome:
+def _rewritten(kernel: KernelSource, name: str, launches: tuple[Launch, ...]) -> Outcome:
     if not kernel.names.modules:
         return Skipped("the file does not import cuda.tile as a module")
-    quantizes = _quantization(kernel) if recipe.divisions or "truediv" in recipe.calls else None
-    if quantizes is not None:
-        line = kernel.place(quantizes).line
+    recipe, values = RECIPES[name], float32_values(kernel)
+    functions = [kernel.function, *dict.fromkeys(values.calls.values())]
+    if recipe.divisions and (line := _quantization(kernel, functions)):
         return Skipped(f"the kernel quantizes in line {line}, and divisions before that must stay exact")
-    rewriter = Rewriter(Math(float32_values(kernel), kernel.names, min(kernel.names.modules)), recipe)
-    edited = kernel.module.visit(rewriter)
-    if rewriter.changed:
-        first = min(
-            (kernel.place(node) for node in rewriter.changed), key=lambda place: (place.line, place.column)
-        )
-        return Applied(edited.code, first, (PROMISE,))
-    return Skipped(_refusal(kernel, recipe, rewriter.math))
+    if name == FOLDED and (line := _overflow(kernel, functions)):
+        return Skipped(f"the number in line {line}, times log2(e), is beyond float32")
+    rewriters = {function: Rewriter(Math(kernel, values, function), recipe) for function in functions}
+    edited = {function: function.visit(rewriter) for function, rewriter in rewriters.items()}
+    changed = [node for rewriter in rewriters.values() for node in rewriter.changed]
+    if not changed:
+        return Skipped(_refusal(kernel, recipe, list(rewriters.values())))
+    certain = any(set(rewriter.changed) - rewriter.guarded for rewriter in rewriters.values())
+    if not certain and launches and not any(map(passes_float32, launches)):
+        return Skipped("no launch passes a float32 array, and the kernel computes in the dtype of its arrays")
+    new = {
+        function: cst.ensure_type(edited[function], cst.FunctionDef)
+        for function, rewriter in rewriters.items()
+        if rewriter.changed
+    }
+    general = {function for function in set(new) - {kernel.function} if _is_general(rewriters[function])}
+    first = min((kernel.place(node) for node in changed), key=lambda place: (place.line, place.column))
+    written = with_functions(kernel, new, values.calls, general)
+    warnings = (*((OVERFLOW,) if name == FOLDED else ()), *changed_for_others(written))
+    return Applied(written.source, first, (PROMISE,), warnings=warnings)
 
 
-def _quantization(kernel: KernelSource) -> cst.CSTNode | None:
-    """A mention of an 8-bit or narrower dtype in the kernel, or a conversion to an integer."""
-    body = kernel.function.body
-    names: list[cst.CSTNode] = [*nodes(body, cst.Attribute), *nodes(body, cst.Name)]
-    for node in names:
-        if (kernel.names.resolve(node) or "").startswith(QUANTIZED):
-            return node
-    for call in nodes(body, cst.Call):
-        converts = kernel.names.resolve(call.func) == "astype" or (dotted(call.func) or "").endswith(
-            ".astype"
-        )
-        if converts and call.args and (kernel.names.resolve(call.args[-1].value) or "").startswith(INTEGERS):
-            return call
+def _is_general(rewriter: Rewriter) -> bool:
+    """Whether what was rewritten in a function holds for every caller."""
+    math = rewriter.math
+    anyone = replace(math, values=values_for_any_caller(math.kernel, math.function))
+    rewritten = [node for node in rewriter.changed if isinstance(node, cst.BaseExpression)]
+    same = all(math.guard(node) == anyone.guard(node) for node in rewritten)
+    return same and len(rewritten) == len(rewriter.changed)
+
+
+def _quantization(kernel: KernelSource, functions: list[cst.FunctionDef]) -> int | None:
+    """The line of a mention of an 8-bit or narrower dtype, or of a conversion to an integer."""
+    for function in functions:
+        names: list[cst.Attribute | cst.Name] = [
+            *nodes(function.body, cst.Attribute),
+            *nodes(function.body, cst.Name),
+        ]
+        for node in names:
+            if QUANTIZED.fullmatch((kernel.names.resolve(node) or dotted(node) or "").rpartition(".")[2]):
+                return kernel.place(node).line
+        for call in nodes(function.body, cst.Call):
+            converts = (dotted(call.func) or "astype").rpartition(".")[2] == "astype"
+            to = dotted(call.args[-1].value) if converts and call.args else None
+            if to is not None and to.rpartition(".")[2].startswith(INTEGERS):
+                return kernel.place(call).line
     return None
 
 
-def _refusal(kernel: KernelSource, recipe: Recipe, math: Math) -> str:
+def _overflow(kernel: KernelSource, functions: list[cst.FunctionDef]) -> int | None:
+    """The line of a finite number that log2(e) would take beyond float32, as masks are written."""
+    for function in functions:
+        for number in nodes(function.body, cst.Float):
+            if LARGEST_FOLDED < number.evaluated_value < float("inf"):
+                return kernel.place(number).line
+        for node in nodes(function.body, cst.Name):
+            if node.value == "finfo":
+                return kernel.place(node).line
+    return None
+
+
+def _refusal(kernel: KernelSource, recipe: Recipe, rewriters: list[Rewriter]) -> str:
     """Why nothing was rewritten, with the first expression that might have been."""
+    for rewriter in rewriters:
+        for division, deciding in rewriter.kept.items():
+            line, at = kernel.place(division).line, kernel.place(deciding).line
+            return f"the division in line {line} decides the comparison or step in line {at}, and must stay exact"
+    math = rewriters[0].math
     calls = kernel.calls(*recipe.calls)
     candidates: list[cst.BaseExpression] = [c for c in calls if all(a.keyword is None for a in c.args)]
     if recipe.divisions:
         divisions = nodes(kernel.function, cst.BinaryOperation)
         candidates += [node for node in divisions if isinstance(node.operator, cst.Divide)]
-    doubtful = [node for node in candidates if math.kind(node) is None]
+    doubtful = [node for node in candidates if math.guard(node) is None and math.kind(node) != Kind.NUMBER]
     if not doubtful:
         return f"the kernel has no {recipe.what} on float32 tiles that could be made cheaper"
     first = min(doubtful, key=lambda node: kernel.place(node).line)

@@ -11,10 +11,12 @@ from kdiag.executors.edits.bounds import Bounds
 from kdiag.executors.edits.divisibility import Divisibility
 from kdiag.executors.edits.fast_math import FastMath
 from kdiag.executors.edits.hints import Hints
+from kdiag.executors.edits.hoisted_loads import HoistedLoads
 from kdiag.executors.edits.latency import Latency
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.executors.edits.tile_load_store import TileLoadStore
 from kdiag.executors.edits.tile_sizes import TileSizes
+from kdiag.executors.edits.tma_padding import TmaPadding
 from kdiag.executors.edits.token_order import TokenOrder
 from kdiag.executors.edits.without_tma import WithoutTma
 from kdiag.executors.edits.written_plan import WrittenPlan
@@ -32,6 +34,8 @@ EDITS: tuple[Edit, ...] = (
     TokenOrder(),
     BatchCopies(),
     WrittenPlan(),
+    TmaPadding(),
+    HoistedLoads(),
     Hints(),
 )
 EXECUTORS: tuple[str, ...] = tuple(edit.id for edit in EDITS)

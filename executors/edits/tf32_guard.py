@@ -1,21 +1,25 @@
 """D: both operands of a float32 `ct.mma` as tfloat32, so that the product runs on tensor cores.
 
 The cast is guarded by the operand's dtype, which is known when cuTile traces the kernel: for other dtypes the machine
-code stays what it was (compiled for sm_90 with cuda-tile 1.7). The accumulator stays float32, which is why `ct.matmul`
+code stays what it was (compiled for sm_90 with cuda-tile 1.7), also in a function of the file that serves other
+kernels. The accumulator stays float32, which is why `ct.matmul`
 and `@` are left alone: they give their result the operands' dtype.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, cast
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic.tf32_operands import refusal
+from kdiag.executors.edits.arithmetic.float32_values import float32_values
+from kdiag.executors.edits.arithmetic.local_functions import changed_for_others, with_functions
+from kdiag.executors.edits.arithmetic.tf32_operands import is_float32, passes_float32, refusal
 from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.tf32_guard import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes, read_kernel
-from kdiag.records import Promise, Safety, Variant
+from kdiag.records import Launch, Promise, Safety, Variant
 
 PROMISE = Promise("compile.mma_off_tensor_cores", "decreases", "matrix products run on tensor cores")
 
@@ -38,29 +42,44 @@ class Tf32Guard(Edit):
     def apply(self, subject: Subject, variant: Variant) -> Outcome:
         """Bind the guarded operands in front of each statement that holds a matrix product."""
         found = read_kernel(subject.source, subject.kernel)
-        return found if isinstance(found, Skipped) else _guarded(found)
+        return found if isinstance(found, Skipped) else _guarded(found, subject.launches)
 
 
-def _guarded(kernel: KernelSource) -> Outcome:
-    products = kernel.calls("mma")
-    if not products:
-        return Skipped(_without_mma(kernel))
-    refusals = {product: refusal(kernel, product) for product in products}
-    chosen = [product for product in products if refusals[product] is None]
-    if not chosen:
-        return Skipped(f"{refusals[products[0]]} (line {kernel.place(products[0]).line})")
+def _guarded(kernel: KernelSource, launches: tuple[Launch, ...]) -> Outcome:
     if not kernel.names.modules:
         return Skipped("the file does not import cuda.tile as a module")
-    edited = kernel.module.visit(_Guards(kernel, chosen))
-    return Applied(edited.code, kernel.place(chosen[0]), (PROMISE,))
-
-
-def _without_mma(kernel: KernelSource) -> str:
-    operators = [
-        n for n in nodes(kernel.function, cst.BinaryOperation) if isinstance(n.operator, cst.MatrixMultiply)
+    calls = float32_values(kernel).calls
+    parts = [
+        replace(kernel, function=function) for function in (kernel.function, *dict.fromkeys(calls.values()))
     ]
-    if kernel.calls("matmul") or operators:
-        return "ct.matmul and @ round their result to the operands' dtype; only ct.mma keeps a float32 accumulator"
+    products = [(part, product) for part in parts for product in part.calls("mma")]
+    if not products:
+        return Skipped(_without_mma(parts))
+    refusals = [refusal(part, product) for part, product in products]
+    chosen = [each for each, refused in zip(products, refusals, strict=True) if refused is None]
+    if not chosen:
+        return Skipped(f"{refusals[0]} (line {kernel.place(products[0][1]).line})")
+    if not any(map(passes_float32, launches)) and not any(is_float32(*each) for each in chosen) and launches:
+        return Skipped(
+            "no launch passes a float32 array, and the operands of ct.mma have the dtype of an array"
+        )
+    edited = {
+        part.function: cst.ensure_type(part.function.visit(_Guards(part, own)), cst.FunctionDef)
+        for part in parts
+        if (own := [product for owner, product in chosen if owner is part])
+    }
+    first = min(
+        (kernel.place(product) for _, product in chosen), key=lambda place: (place.line, place.column)
+    )
+    written = with_functions(kernel, edited, calls, set(edited) - {kernel.function})
+    return Applied(written.source, first, (PROMISE,), warnings=changed_for_others(written))
+
+
+def _without_mma(parts: list[KernelSource]) -> str:
+    for part in parts:
+        operators = nodes(part.function, cst.BinaryOperation)
+        if part.calls("matmul") or any(isinstance(each.operator, cst.MatrixMultiply) for each in operators):
+            return "ct.matmul and @ round their result to the operands' dtype; only ct.mma keeps a float32 accumulator"
     return "the kernel has no ct.mma"
 
 

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 import libcst as cst
 import libcst.matchers as m
 
+from kdiag.executors.edits.arithmetic.fast_math_knowledge import Math, bare
 from kdiag.executors.edits.arithmetic.fast_math_rewrites import (
     CallRewrite,
     Division,
     DivisionRewrite,
     Factor,
-    Math,
+    is_minus_half,
 )
+from kdiag.executors.edits.arithmetic.float32_kinds import combined, is_tile
+from kdiag.executors.edits.syntax.kernel_source import nodes
 
 
 @dataclass(frozen=True)
@@ -27,22 +30,41 @@ class Recipe:
 
 
 class Rewriter(m.MatcherDecoratableTransformer):
-    """`changed` holds the original nodes that were rewritten; only expressions of the kernel have a known kind."""
+    """Rewrites one function. `changed` holds the original nodes that were rewritten, `guarded` those behind a test.
+
+    `kept` are divisions whose rounding decides a comparison, each with the place that decides.
+    """
 
     def __init__(self, math: Math, recipe: Recipe) -> None:
         super().__init__()
         self.math = math
         self.changed: list[cst.CSTNode] = []
+        self.guarded: set[cst.CSTNode] = set()
+        self.kept: dict[cst.CSTNode, cst.CSTNode] = {}
         self._recipe = recipe
 
     @m.leave(m.Call())
     def call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
         """A call of cuda.tile."""
-        rewrite = self._recipe.calls.get(self.math.member(original_node) or "")
-        new = None if rewrite is None else rewrite(self.math, original_node, updated_node)
-        if new is not None:
-            self.changed.append(original_node)
-        return new or updated_node
+        member = self.math.member(original_node) or ""
+        rewrite = self._recipe.calls.get(member)
+        if rewrite is None or self.math.guard(original_node) is None:
+            return updated_node
+        new = rewrite(self.math, original_node, updated_node)
+        if new is None or (member == "truediv" and self._decides(original_node)):
+            return updated_node
+        return self._rewritten(original_node, updated_node, new)
+
+    @m.leave(m.BinaryOperation(operator=m.Power()))
+    def power(
+        self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation
+    ) -> cst.BaseExpression:
+        """`x ** -0.5` as a reciprocal root."""
+        if "pow" not in self._recipe.calls or not is_minus_half(original_node.right):
+            return updated_node
+        if self.math.guard(original_node) is None:
+            return updated_node
+        return self._rewritten(original_node, updated_node, self.math.call("rsqrt", updated_node.left))
 
     @m.leave(m.BinaryOperation(operator=m.Divide()))
     def quotient(
@@ -51,25 +73,31 @@ class Rewriter(m.MatcherDecoratableTransformer):
         """`x / y` as `x * factor` or as a call."""
         sign = updated_node.operator
         assert isinstance(sign, cst.Divide)
+        if self.math.guard(original_node) is None:
+            return updated_node
         before, after = sign.whitespace_before, sign.whitespace_after
-        left, right = updated_node.left, updated_node.right
-        new = self._divide(Division((original_node.left, original_node.right), (left, right)))
-        if isinstance(new, cst.Call) and _holds_comment(before, after):
-            new = None
-        if new is not None:
-            self.changed.append(original_node)
+        original = (original_node.left, original_node.right)
+        new = self._divide(Division(original_node, original, (updated_node.left, updated_node.right)))
+        if new is None or (isinstance(new, cst.Call) and _holds_comment(before, after)):
+            return updated_node
         if isinstance(new, Factor):
-            return updated_node.with_changes(operator=cst.Multiply(before, after), right=new.value)
-        return new or updated_node
+            new = updated_node.with_changes(operator=cst.Multiply(before, after), right=new.value)
+        return (
+            updated_node
+            if self._decides(original_node)
+            else self._rewritten(original_node, updated_node, new)
+        )
 
     @m.leave(m.AugAssign(operator=m.DivideAssign()))
     def assignment(self, original_node: cst.AugAssign, updated_node: cst.AugAssign) -> cst.BaseSmallStatement:
         """`x /= y` as `x *= factor`, or as `x = quotient` where x is a name."""
         target, sign = updated_node.target, updated_node.operator
         assert isinstance(sign, cst.DivideAssign)
-        division = Division((original_node.target, original_node.value), (target, updated_node.value))
-        new = self._divide(division)
-        if new is None or not isinstance(target, cst.Name):
+        parts = (original_node.target, original_node.value)
+        if not is_tile(combined(*map(self.math.kind, parts))) or not isinstance(target, cst.Name):
+            return updated_node
+        new = self._divide(Division(original_node, parts, (target, updated_node.value)))
+        if new is None or self._decides(original_node):
             return updated_node
         self.changed.append(original_node)
         if isinstance(new, Factor):
@@ -80,6 +108,32 @@ class Rewriter(m.MatcherDecoratableTransformer):
     def _divide(self, division: Division) -> cst.BaseExpression | Factor | None:
         results = (rewrite(self.math, division) for rewrite in self._recipe.divisions)
         return next((result for result in results if result is not None), None)
+
+    def _decides(self, division: cst.CSTNode) -> bool:
+        deciding = self.math.decides(division)
+        if deciding is not None:
+            self.kept[division] = deciding
+        return deciding is not None
+
+    def _rewritten(
+        self, original: cst.BaseExpression, updated: cst.BaseExpression, new: cst.BaseExpression
+    ) -> cst.BaseExpression:
+        """The new expression, or a choice between it and the old one by dtype; of nested ones the inner is chosen."""
+        guard = self.math.guard(original)
+        inner: list[cst.CSTNode] = [*nodes(original, cst.Call), *nodes(original, cst.BinaryOperation)]
+        if guard and any(node in self.guarded for node in inner):
+            return updated
+        self.changed.append(original)
+        if not guard:
+            inside = updated.lpar[0].whitespace_after if updated.lpar else None
+            spread = isinstance(inside, cst.ParenthesizedWhitespace) and not new.lpar
+            return new.with_changes(lpar=updated.lpar, rpar=updated.rpar) if spread else new
+        self.guarded.add(original)
+        choice = cst.IfExp(cst.parse_expression(guard), bare(new), bare(updated))
+        alone = isinstance(self.math.kernel.parents[original], cst.Assign | cst.Return | cst.Arg)
+        if alone and not updated.lpar:
+            return choice
+        return choice.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
 
 def _holds_comment(*gaps: cst.BaseParenthesizableWhitespace) -> bool:

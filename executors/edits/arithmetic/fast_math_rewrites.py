@@ -1,7 +1,8 @@
-"""The rewrites of H, one function each: an expression on certainly float32 tiles, and what takes its place.
+"""The rewrites of H, one function each: an expression on float32 tiles, and what takes its place.
 
 Every rewrite gets the original nodes, whose kinds are known, and the updated ones, whose parts may have been rewritten.
-`flush_to_zero` and approximate rounding exist for float32 alone.
+`flush_to_zero` and approximate rounding exist for float32 alone: what is not certain to be float32 gets them behind a
+test of its dtype (see `Math.guard`), which cuTile evaluates when it traces the kernel.
 """
 
 from __future__ import annotations
@@ -11,50 +12,18 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic.float32_kinds import Kind, combined, is_tile
-from kdiag.executors.edits.arithmetic.float32_values import Kinds
-from kdiag.executors.edits.syntax.kernel_source import TileNames, keyword, set_keyword
+from kdiag.executors.edits.arithmetic.fast_math_knowledge import Math
+from kdiag.executors.edits.arithmetic.float32_kinds import Kind
+from kdiag.executors.edits.syntax.kernel_source import argument, keyword, nodes
 
 LOG2_E = "1.4426950408889634"
 
 
 @dataclass(frozen=True, eq=False)
-class Math:
-    """What the rewrites know: the kinds of the kernel's expressions and how the file names cuda.tile (`tile`)."""
-
-    kinds: Kinds
-    names: TileNames
-    tile: str
-
-    def member(self, node: cst.CSTNode) -> str | None:
-        """The cuda.tile function that a node calls."""
-        return self.names.resolve(node.func) if isinstance(node, cst.Call) else None
-
-    def kind(self, node: cst.BaseExpression) -> Kind | None:
-        """The kind of an original expression."""
-        return self.kinds.get(node)
-
-    def call(self, member: str, *arguments: cst.BaseExpression) -> cst.Call:
-        """`ct.member(arguments, flush_to_zero=True)`."""
-        made = cst.Call(cst.parse_expression(f"{self.tile}.{member}"), [cst.Arg(bare(a)) for a in arguments])
-        return set_keyword(made, "flush_to_zero", "True")
-
-    def approximate(self, call: cst.Call) -> cst.Call:
-        """The call with approximate rounding."""
-        return set_keyword(call, "rounding_mode", f"{self.tile}.RoundingMode.APPROX")
-
-    def quotient(self, left: cst.BaseExpression, right: cst.BaseExpression) -> cst.Call:
-        """An approximate division."""
-        made = cst.Call(
-            cst.parse_expression(f"{self.tile}.truediv"), [cst.Arg(bare(left)), cst.Arg(bare(right))]
-        )
-        return set_keyword(self.approximate(made), "flush_to_zero", "True")
-
-
-@dataclass(frozen=True, eq=False)
 class Division:
-    """`left / right`, before the edit and with its parts already edited."""
+    """`left / right`, before the edit and with its parts already edited. `node` holds it in the file."""
 
+    node: cst.CSTNode
     original: tuple[cst.BaseExpression, cst.BaseExpression]
     updated: tuple[cst.BaseExpression, cst.BaseExpression]
 
@@ -72,76 +41,142 @@ CallRewrite = Callable[[Math, cst.Call, cst.Call], cst.BaseExpression | None]
 
 def exp2(math: Math, original: cst.Call, updated: cst.Call) -> cst.BaseExpression | None:
     """`ct.exp(x)` as `ct.exp2(x * log2(e), flush_to_zero=True)`; an exp2 gets the flag."""
-    if not is_tile(math.kind(original)) or len(original.args) != 1:
+    if len(original.args) != 1 + math.is_approximate(original):
         return None
     if math.member(original) == "exp2":
-        return set_keyword(updated, "flush_to_zero", "True")
-    power = cst.BinaryOperation(_as_factor(updated.args[0].value), cst.Multiply(), cst.Float(LOG2_E))
-    return set_keyword(
-        updated.with_changes(
-            func=cst.parse_expression(f"{math.tile}.exp2"), args=[updated.args[0].with_changes(value=power)]
-        ),
-        "flush_to_zero",
-        "True",
-    )
+        return math.flushed(updated)
+    power = cst.BinaryOperation(as_factor(updated.args[0].value), cst.Multiply(), cst.Float(LOG2_E))
+    return _power_of_two(math, original, updated, power)
+
+
+def folded_exp2(math: Math, original: cst.Call, updated: cst.Call) -> cst.BaseExpression | None:
+    """`ct.exp(a - b)` as `ct.exp2(a * log2(e) - b * log2(e))`, whose first product is one with the difference.
+
+    Where a factor is a number, log2(e) goes into it, and that is then one number for all elements.
+    """
+    if math.member(original) != "exp" or len(original.args) != 1 + math.is_approximate(original):
+        return exp2(math, original, updated)
+    written = math.written(original.args[0].value, original)
+    power = None if any(True for _ in nodes(written, cst.Call)) else _folded(math, written)
+    if power is None:
+        return exp2(math, original, updated)
+    return _power_of_two(math, original, updated, power)
+
+
+def _folded(math: Math, argument: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The argument times log2(e), where that multiplies the parts of a difference or a number."""
+    if not isinstance(argument, cst.BinaryOperation):
+        return None
+    left, right = argument.left, argument.right
+    match argument.operator:
+        case cst.Subtract() | cst.Add():
+            first, second = (_folded(math, part) or _times_log2_e(part) for part in (left, right))
+            return argument.with_changes(left=first, right=second)
+        case cst.Multiply() if math.kind(right) is Kind.NUMBER:
+            return argument.with_changes(right=_in_parentheses(_times_log2_e(right)))
+        case cst.Multiply() if math.kind(left) is Kind.NUMBER:
+            return argument.with_changes(left=_in_parentheses(_times_log2_e(left)))
+    return None
+
+
+def _times_log2_e(expression: cst.BaseExpression) -> cst.BinaryOperation:
+    return cst.BinaryOperation(as_factor(expression), cst.Multiply(), cst.Float(LOG2_E))
+
+
+def _power_of_two(
+    math: Math, original: cst.Call, updated: cst.Call, power: cst.BaseExpression
+) -> cst.BaseExpression:
+    """The call with this argument as an exp2; the layout around the argument stays where it was the only one."""
+    args = [updated.args[0].with_changes(value=power)]
+    if len(original.args) > 1:
+        args = [args[0].with_changes(comma=cst.MaybeSentinel.DEFAULT)]
+    return math.flushed(updated.with_changes(func=cst.parse_expression(f"{math.tile}.exp2"), args=args))
 
 
 def tanh(math: Math, original: cst.Call, updated: cst.Call) -> cst.BaseExpression | None:
     """`ct.tanh(x)` with approximate rounding."""
-    return math.approximate(updated) if is_tile(math.kind(original)) and len(original.args) == 1 else None
+    return math.approximate(updated) if len(original.args) == 1 else None
 
 
 def approximate_truediv(math: Math, original: cst.Call, updated: cst.Call) -> cst.BaseExpression | None:
     """`ct.truediv(a, b)` with approximate rounding and flush to zero."""
-    if not is_tile(math.kind(original)) or keyword(original, "rounding_mode") is not None:
+    return None if keyword(original, "rounding_mode") is not None else math.flushed(math.approximate(updated))
+
+
+def approximate_root(math: Math, original: cst.Call, updated: cst.Call) -> cst.BaseExpression | None:
+    """`ct.sqrt(x)` with approximate rounding and flush to zero, `ct.rsqrt(x)` with the latter."""
+    if len(original.args) != 1:
         return None
-    return set_keyword(math.approximate(updated), "flush_to_zero", "True")
+    return math.flushed(math.approximate(updated) if math.member(original) == "sqrt" else updated)
+
+
+def root_of_power(math: Math, original: cst.Call, updated: cst.Call) -> cst.BaseExpression | None:
+    """`ct.pow(x, -0.5)` as `ct.rsqrt(x)`."""
+    if len(original.args) != 2 or not is_minus_half(original.args[1].value):
+        return None
+    return math.call("rsqrt", updated.args[0].value)
 
 
 def approximate_division(math: Math, division: Division) -> cst.BaseExpression | Factor | None:
     """`a / b` as an approximate `ct.truediv`."""
-    return math.quotient(*division.updated) if is_tile(_result(math, division)) else None
+    return math.quotient(*division.updated)
 
 
 def reciprocal_root(math: Math, division: Division) -> cst.BaseExpression | Factor | None:
     """`x / ct.sqrt(y)` as `x * ct.rsqrt(y)`, and `1 / ct.sqrt(y)` as `ct.rsqrt(y)`."""
-    (left, right), (_, updated) = division.original, division.updated
-    if math.member(right) != "sqrt" or not isinstance(updated, cst.Call) or len(updated.args) != 1:
+    left, right = division.original
+    root = math.written(right, division.node)
+    if math.member(root) != "sqrt" or not isinstance(root, cst.Call) or math.guard(right) != "":
         return None
-    if not is_tile(math.kind(right)) or not is_tile(_result(math, division)):
+    radicand = division.updated[1] if root is right else root
+    square = argument(radicand, 0, "x") if isinstance(radicand, cst.Call) else None
+    if square is None:
         return None
-    root = math.call("rsqrt", updated.args[0].value)
+    made = math.call("rsqrt", square)
     one = isinstance(left, cst.Integer | cst.Float) and left.evaluated_value == 1
-    return root if one else Factor(root)
+    return made if one else Factor(made)
 
 
-def row_reciprocal(math: Math, division: Division) -> cst.BaseExpression | Factor | None:
-    """A tile over a value of its row as the tile times that value's reciprocal: one division a row."""
+def reciprocal(math: Math, division: Division) -> cst.BaseExpression | Factor | None:
+    """A tile over a value of its row, or over a number, as the tile times the reciprocal: one division a row.
+
+    The compiler takes the reciprocal out of a loop in which it does not change (compiled with tileiras 13.4).
+    """
     left, right = division.original
-    if math.kind(left) is not Kind.TILE or math.kind(right) is not Kind.ROW:
-        return None
-    return Factor(math.quotient(cst.Float("1.0"), division.updated[1]))
+    if math.kind(left) is Kind.TILE and math.kind(right) is Kind.ROW:
+        return Factor(math.quotient(cst.Float("1.0"), division.updated[1]))
+    if math.kind(left) in (Kind.TILE, Kind.ROW) and math.kind(right) is Kind.NUMBER:
+        zero = isinstance(right, cst.Integer | cst.Float) and right.evaluated_value == 0
+        inverse = cst.BinaryOperation(cst.Float("1.0"), cst.Divide(), as_divisor(division.updated[1]))
+        return None if zero else Factor(_in_parentheses(inverse))
+    return None
 
 
-def bare(expression: cst.BaseExpression) -> cst.BaseExpression:
-    """The expression without its outer parentheses, unless they hold a line break."""
-    outer = expression.lpar[0].whitespace_after if expression.lpar else None
-    if not isinstance(outer, cst.SimpleWhitespace):
-        return expression
-    return expression.with_changes(lpar=expression.lpar[1:], rpar=expression.rpar[:-1])
+def is_minus_half(expression: cst.BaseExpression) -> bool:
+    """Whether it is -0.5, written as a literal."""
+    match expression:
+        case cst.UnaryOperation(operator=cst.Minus(), expression=cst.Float() as number):
+            return number.evaluated_value == 0.5
+    return False
 
 
-def _result(math: Math, division: Division) -> Kind | None:
-    left, right = division.original
-    return combined(math.kind(left), math.kind(right))
-
-
-def _as_factor(expression: cst.BaseExpression) -> cst.BaseExpression:
+def as_factor(expression: cst.BaseExpression) -> cst.BaseExpression:
     """In parentheses where a multiplication behind it would bind stronger."""
     strong = isinstance(expression, cst.BinaryOperation) and isinstance(
         expression.operator, cst.Multiply | cst.Divide | cst.Power
     )
-    simple = isinstance(expression, cst.Name | cst.Attribute | cst.Call | cst.Subscript | cst.UnaryOperation)
-    if strong or simple or expression.lpar:
-        return expression
+    return expression if strong or _is_simple(expression) else _in_parentheses(expression)
+
+
+def as_divisor(expression: cst.BaseExpression) -> cst.BaseExpression:
+    """In parentheses unless it is one operand."""
+    return expression if _is_simple(expression) else _in_parentheses(expression)
+
+
+def _is_simple(expression: cst.BaseExpression) -> bool:
+    simple = cst.Name | cst.Attribute | cst.Call | cst.Subscript | cst.UnaryOperation | cst.BaseNumber
+    return isinstance(expression, simple) or bool(expression.lpar)
+
+
+def _in_parentheses(expression: cst.BaseExpression) -> cst.BaseExpression:
     return expression.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])

@@ -7,11 +7,15 @@ cuda-tile 1.7: a float32 tile stays float32 beside numbers, integers and narrowe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
 
 import libcst as cst
 
+from kdiag.executors.edits.arithmetic.bound_names import names_bound
 from kdiag.executors.edits.arithmetic.float32_kinds import Kind, combined, kind_of
+from kdiag.executors.edits.arithmetic.local_functions import Functions, local_functions
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, TileNames, nodes
 
 Kinds = Mapping[cst.CSTNode, Kind | None]
@@ -25,80 +29,105 @@ ARITHMETIC_ASSIGNMENTS = (
 )
 
 
-def float32_values(kernel: KernelSource) -> Kinds:
-    """The kind of each expression of the kernel; a node that is absent was not understood."""
-    constants = _globals(kernel)
-    environment: Environment = {
-        name: Kind.NUMBER for name, value in constants.items() if isinstance(value, cst.Integer | cst.Float)
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The kind of each expression of the kernel and of the functions of the file that it calls, whichever call it is.
+
+    `calls` are the calls of such functions, by what is called; a node that is absent from `kinds` was not understood.
+    """
+
+    kinds: Kinds
+    calls: Mapping[cst.Call, cst.FunctionDef]
+
+
+def float32_values(kernel: KernelSource) -> Values:
+    """What is known of the kernel's expressions. Its parameters count as numbers: arrays take part in no arithmetic."""
+    constants = _constants(kernel)
+    flow = _Flow(kernel.names, local_functions(kernel.module), constants)
+    parameters: Environment = {
+        parameter.name.value: Kind.NUMBER for parameter in kernel.function.params.params
     }
-    for parameter in kernel.function.params.params:
-        environment[parameter.name.value] = _parameter(parameter, constants, kernel.names)
-    flow = _Flow(kernel.names)
-    flow.block(kernel.function.body, environment)
-    return flow.kinds
+    flow.block(kernel.function.body, constants | parameters)
+    return _gathered(flow)
 
 
-def _globals(kernel: KernelSource) -> Mapping[str, cst.BaseExpression]:
-    """The value of each module-level name that is bound once in the file."""
-    bound = list(names_bound(kernel.module))
-    lines = [line for line in kernel.module.body if isinstance(line, cst.SimpleStatementLine)]
-    assigned = [small for line in lines for small in line.body if isinstance(small, cst.Assign)]
-    values = {
-        target.target.value: a.value
-        for a in assigned
-        for target in a.targets
-        if isinstance(target.target, cst.Name)
+def values_for_any_caller(kernel: KernelSource, function: cst.FunctionDef) -> Values:
+    """What is known of a function of the file whoever calls it, with tiles of any dtype."""
+    constants = _constants(kernel)
+    flow = _Flow(kernel.names, local_functions(kernel.module), constants, (function.name.value,))
+    parameters: Environment = {
+        parameter.name.value: Kind.NUMBER if _is_number(parameter, kernel) else Kind.ANY
+        for parameter in function.params.params
     }
-    return {name: value for name, value in values.items() if bound.count(name) == 1}
+    flow.block(function.body, constants | parameters)
+    return _gathered(flow)
 
 
-def names_bound(statement: cst.CSTNode) -> Iterable[str]:
-    """The names that a statement or anything in it binds; what its nested functions bind is counted as well."""
-    for node in [statement, *_below(statement)]:
-        targets: list[cst.BaseExpression] = []
-        match node:
-            case cst.Assign():
-                targets = [target.target for target in node.targets]
-            case cst.AnnAssign() | cst.AugAssign() | cst.NamedExpr() | cst.For():
-                targets = [node.target]
-            case cst.FunctionDef() | cst.ClassDef():
-                targets = [node.name]
-            case cst.AsName(name=cst.BaseExpression() as name):
-                targets = [name]
-        for target in targets:
-            yield from (name.value for name in nodes(target, cst.Name))
-
-
-def _below(node: cst.CSTNode) -> Iterable[cst.CSTNode]:
-    for child in node.children:
-        yield child
-        yield from _below(child)
-
-
-def _parameter(
-    parameter: cst.Param, constants: Mapping[str, cst.BaseExpression], names: TileNames
-) -> Kind | None:
-    """A number where the annotation says so: int, float, Constant of something, or a module-level name of that."""
+def _is_number(parameter: cst.Param, kernel: KernelSource) -> bool:
+    """Whether the annotation says so: int, float, bool, a Constant, or a name that the file gives to one of these."""
     annotation = None if parameter.annotation is None else parameter.annotation.annotation
-    if isinstance(annotation, cst.Name):
-        if annotation.value in {"int", "float"}:
-            return Kind.NUMBER
-        annotation = constants.get(annotation.value)
-    constant = isinstance(annotation, cst.Subscript) and names.resolve(annotation.value) == "Constant"
-    return Kind.NUMBER if constant else None
+    lines = [line for line in kernel.module.body if isinstance(line, cst.SimpleStatementLine)]
+    for assign in (small for line in lines for small in line.body if isinstance(small, cst.Assign)):
+        if isinstance(annotation, cst.Name) and annotation.value in names_bound(assign):
+            annotation = assign.value
+    if isinstance(annotation, cst.Subscript):
+        return kernel.names.resolve(annotation.value) == "Constant"
+    return isinstance(annotation, cst.Name) and annotation.value in {"int", "float", "bool"}
+
+
+def _gathered(flow: _Flow) -> Values:
+    """What holds of every expression in all flows that went through it."""
+    kinds: dict[cst.CSTNode, Kind | None] = {}
+    calls: dict[cst.Call, cst.FunctionDef] = {}
+    for each in flow.all():
+        for node, kind in each.kinds.items():
+            kinds[node] = joined(kinds[node], kind) if node in kinds else kind
+        calls |= {call: function for call, (function, _) in each.called.items()}
+    return Values(kinds, calls)
+
+
+def _constants(kernel: KernelSource) -> Environment:
+    """The kinds of the module-level names that are bound once in the file."""
+    bound = list(names_bound(kernel.module))
+    constants: Environment = {}
+    flow = _Flow(kernel.names, {}, {})
+    for line in kernel.module.body:
+        for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            flow.small(small, constants)
+    return {name: kind for name, kind in constants.items() if bound.count(name) == 1}
 
 
 class _Flow:
     """The kinds of names as control flows through the kernel; `kinds` ends as what holds on every pass."""
 
-    def __init__(self, names: TileNames) -> None:
+    def __init__(
+        self, names: TileNames, functions: Functions, constants: Environment, active: tuple[str, ...] = ()
+    ) -> None:
         self.kinds: dict[cst.CSTNode, Kind | None] = {}
-        self._names = names
+        self.called: dict[cst.Call, tuple[cst.FunctionDef, _Flow]] = {}
+        self._names, self._functions, self._constants = names, functions, constants
+        self._active = active
+        self._returned: list[cst.BaseExpression] = []
+
+    def all(self) -> Iterator[_Flow]:
+        """The flow itself and those of the functions called in it."""
+        yield self
+        for _, flow in self.called.values():
+            yield from flow.all()
+
+    def returned(self, at: int | None = None) -> Kind | None:
+        """What the function returns, or one part of the tuple that it returns."""
+        values: list[cst.BaseExpression] = self._returned
+        if at is not None:
+            tuples = [value for value in values if isinstance(value, cst.Tuple) and at < len(value.elements)]
+            values = [value.elements[at].value for value in tuples] if len(tuples) == len(values) else []
+        kinds = [self.kinds.get(value) for value in values]
+        return reduce(joined, kinds) if kinds else None
 
     def block(self, body: cst.BaseSuite, environment: Environment) -> None:
         for statement in body.body:
             if isinstance(body, cst.SimpleStatementSuite):
-                self._small(statement, environment)
+                self.small(statement, environment)
             else:
                 self._statement(statement, environment)
 
@@ -106,7 +135,7 @@ class _Flow:
         match statement:
             case cst.SimpleStatementLine():
                 for small in statement.body:
-                    self._small(small, environment)
+                    self.small(small, environment)
             case cst.For():
                 self._expression(statement.iter, environment)
                 self._loop(statement.body, environment, statement.target)
@@ -149,7 +178,7 @@ class _Flow:
             if environment == before:
                 return
 
-    def _small(self, statement: cst.CSTNode, environment: Environment) -> None:
+    def small(self, statement: cst.CSTNode, environment: Environment) -> None:
         match statement:
             case cst.Assign():
                 kind = self._expression(statement.value, environment)
@@ -164,8 +193,10 @@ class _Flow:
                 )
                 kept = isinstance(statement.operator, ARITHMETIC_ASSIGNMENTS)
                 self._bind(statement.target, None, kind if kept else None, environment)
-            case cst.Expr() | cst.Return(value=cst.BaseExpression()):
-                assert statement.value is not None
+            case cst.Return(value=cst.BaseExpression() as value):
+                self._expression(value, environment)
+                self._returned.append(value)
+            case cst.Expr():
                 self._expression(statement.value, environment)
         for walrus in nodes(statement, cst.NamedExpr):
             environment.update(dict.fromkeys(names_bound(walrus)))
@@ -183,19 +214,52 @@ class _Flow:
             parts: list[cst.BaseExpression | None] = [None] * len(target.elements)
             if isinstance(value, cst.Tuple) and len(value.elements) == len(parts):
                 parts = [element.value for element in value.elements]
-            for element, part in zip(target.elements, parts, strict=True):
+            call = self.called.get(value) if isinstance(value, cst.Call) else None
+            for at, (element, part) in enumerate(zip(target.elements, parts, strict=True)):
                 known = None if part is None else self.kinds.get(part)
-                self._bind(element.value, part, known, environment)
+                self._bind(element.value, part, call[1].returned(at) if call else known, environment)
 
     def _expression(self, node: cst.BaseExpression, environment: Environment) -> Kind | None:
-        kind = kind_of(node, environment, self._names, lambda part: self._expression(part, environment))
+        function = None
+        if (
+            isinstance(node, cst.Call)
+            and isinstance(node.func, cst.Name)
+            and node.func.value not in environment
+        ):
+            function = self._functions.get(node.func.value)
+        if function is not None and isinstance(node, cst.Call) and function.name.value not in self._active:
+            kind = self._call(node, function, environment)
+        else:
+            kind = kind_of(node, environment, self._names, lambda part: self._expression(part, environment))
         self.kinds[node] = kind
         return kind
+
+    def _call(self, call: cst.Call, function: cst.FunctionDef, environment: Environment) -> Kind | None:
+        """The kind of what a function of the file returns for these arguments."""
+        kinds = {argument: self._expression(argument.value, environment) for argument in call.args}
+        parameters = [parameter.name.value for parameter in function.params.params]
+        inside = self._constants | dict.fromkeys(parameters)
+        for parameter in function.params.params:
+            if isinstance(parameter.default, cst.Integer | cst.Float):
+                inside[parameter.name.value] = Kind.NUMBER
+        for at, (argument, kind) in enumerate(kinds.items()):
+            if argument.keyword is not None:
+                inside[argument.keyword.value] = kind
+            elif not argument.star and at < len(parameters):
+                inside[parameters[at]] = kind
+        active = (*self._active, function.name.value)
+        flow = _Flow(self._names, self._functions, self._constants, active)
+        flow.block(function.body, inside)
+        self.called[call] = (function, flow)
+        return flow.returned()
+
+
+def joined(one: Kind | None, other: Kind | None) -> Kind | None:
+    """What holds of a value that is of one kind or of the other."""
+    return None if one is not other and Kind.NUMBER in {one, other} else combined(one, other)
 
 
 def _join(environment: Environment, other: Environment) -> None:
     """What holds whichever way the control flow took; a name bound on one way only has that way's kind."""
     for name, kind in other.items():
-        mine = environment.get(name, kind)
-        numbers = Kind.NUMBER in {mine, kind} and mine is not kind
-        environment[name] = None if numbers else combined(mine, kind)
+        environment[name] = joined(environment.get(name, kind), kind)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic.float32_values import names_bound
+from kdiag.executors.edits.arithmetic.bound_names import names_bound
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, nodes, positional
+from kdiag.records import ArrayArgument, Launch
 
 DTYPE_POSITION = {"full": 2, "zeros": 1, "ones": 1, "astype": 1}
 SAME_DTYPE = frozenset({"transpose", "permute", "reshape", "extract", "broadcast_to", "expand_dims"})
@@ -27,6 +28,16 @@ def refusal(kernel: KernelSource, product: cst.Call) -> str | None:
     if statement_of(kernel, product) is None:
         return "ct.mma is not evaluated by a statement on a line of its own, where its operands could be bound first"
     return None
+
+
+def is_float32(kernel: KernelSource, product: cst.Call) -> bool:
+    """Whether the source gives an operand the dtype float32."""
+    return "float32" in [operand_dtype(kernel, operand, product) for operand in positional(product)[:2]]
+
+
+def passes_float32(launch: Launch) -> bool:
+    """Whether a launch passes a float32 array."""
+    return any(isinstance(each, ArrayArgument) and each.dtype == "float32" for each in launch.arguments)
 
 
 def statement_of(kernel: KernelSource, product: cst.Call) -> cst.SimpleStatementLine | None:

@@ -132,13 +132,36 @@ EXAMPLES: tuple[Example, ...] = (
         "average",
         (loop("total /= weight"), loop(f"total = ct.truediv(total, weight, {APPROX})")),
     ),
-    _refused("a tile of unknown dtype", "all", elementwise("ct.exp(a)", "x.dtype"), "`ct.exp(a)` in line 11"),
+    _edit(
+        "a tile of unknown dtype",
+        "all",
+        "elementwise",
+        (
+            elementwise("1 / ct.exp(a)", "x.dtype"),
+            elementwise(
+                "1 / (ct.exp2(a * 1.4426950408889634, flush_to_zero=True) if a.dtype == ct.float32 else ct.exp(a))",
+                "x.dtype",
+            ),
+        ),
+    ),
+    _edit(
+        "a quotient of unknown dtype",
+        "approx-division",
+        "elementwise",
+        (
+            elementwise("a / b", "x.dtype"),
+            elementwise(
+                f"ct.truediv(a, b, {APPROX}) if a.dtype == ct.float32 and b.dtype == ct.float32 else a / b",
+                "x.dtype",
+            ),
+        ),
+    ),
     _refused("bfloat16", "approx-division", elementwise("a / b", "ct.bfloat16"), "cannot tell that `a / b`"),
     _refused("float64", "exp2", elementwise("ct.exp(a)", "ct.float64"), "cannot tell that `ct.exp(a)`"),
     _refused("no tanh", "tanh", elementwise("a * b"), "no tanh"),
     _refused("numbers alone", "approx-division", elementwise("a * (n / 2)"), "no division"),
-    _refused("index arithmetic", "all", elementwise("a * (n // 2)"), "no exponential or division"),
-    _refused("fast already", "all", softmax(EXP2, FAST_DIVIDE), "no exponential or division"),
+    _refused("index arithmetic", "all", elementwise("a * (n // 2)"), "no exponential, root or division"),
+    _refused("fast already", "all", softmax(EXP2, FAST_DIVIDE), "no exponential, root or division"),
     _refused(
         "a bucket of a quantizer", "all", elementwise("ct.astype(a / b, ct.int8)"), "quantizes in line 11"
     ),

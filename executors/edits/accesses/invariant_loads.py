@@ -1,0 +1,134 @@
+"""Which lines of a loop load the same in every round, and may load it before the first.
+
+An array that the kernel uses for nothing but loads (and its shape and dtype) does not change during a launch: arguments
+do not alias. A loop may run no round at all, so a tile load must name the first tile, which is outside of no array that
+has elements, and a gather must check its bounds.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from kdiag.executors.edits.accesses.tile_shapes import shape_text
+from kdiag.executors.edits.arithmetic.bound_names import names_bound
+from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
+from kdiag.executors.edits.syntax.kernel_source import argument, keyword, nodes
+from kdiag.executors.edits.syntax.kernel_view import KernelView, code
+
+Loop = cst.For | cst.While
+READS = ("load", "gather")
+RESHAPING = ("astype", "reshape", "permute", "transpose", "broadcast_to", "expand_dims")
+PURE = (*READS, *RESHAPING, "arange", "full", "zeros", "ones", "bid", "num_blocks", "num_tiles", "cdiv")
+METHODS = frozenset({"astype", "reshape", "permute", "transpose"})
+DESCRIPTIONS = frozenset({"shape", "dtype", "ndim", "strides"})
+IMPURE = (cst.NamedExpr, cst.Lambda, cst.BaseComp, cst.Await, cst.Yield, cst.IfExp, cst.BooleanOperation)
+
+
+def hoistable(view: KernelView, loop: Loop, refusals: list[str]) -> dict[cst.SimpleStatementLine, Loop]:
+    """The lines directly in a loop that load the same in every round, or that such a line needs, in order.
+
+    Each comes with the outermost loop that does not change it. `refusals` gets a reason for every load that has to stay
+    although nothing in it changes.
+    """
+    steady: dict[str, tuple[cst.SimpleStatementLine, cst.BaseExpression, Loop]] = {}
+    for line in loop.body.body:
+        bound = _binding(view, line)
+        if bound is None or not isinstance(line, cst.SimpleStatementLine):
+            continue
+        name, value = bound
+        target = _outermost(view, loop, value, {known: at for known, (_, _, at) in steady.items()})
+        if target is None or not _is_pure(view, value):
+            continue
+        reasons = [_obstacle(view, call) for call in view.source.calls(*READS, within=value)]
+        reason = next(filter(None, reasons), None)
+        if reason is not None:
+            refusals.append(f"line {view.source.place(line).line}: {reason}")
+            continue
+        steady[name] = (line, value, target)
+    wanted = {name for name, (_, value, _) in steady.items() if view.source.calls(*READS, within=value)}
+    for name in reversed(list(steady)):
+        if name in wanted:
+            wanted |= names_in(steady[name][1]) & set(steady)
+    return {line: target for name, (line, _, target) in steady.items() if name in wanted}
+
+
+def _binding(view: KernelView, line: cst.CSTNode) -> tuple[str, cst.BaseExpression] | None:
+    """The name and value of a line `name = value`, where the kernel binds the name nowhere else."""
+    match line:
+        case cst.SimpleStatementLine(
+            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value)]
+        ) if view.bindings.is_bound_once(name):
+            return name, value
+    return None
+
+
+def _outermost(
+    view: KernelView, loop: Loop, value: cst.BaseExpression, steady: dict[str, Loop]
+) -> Loop | None:
+    """The outermost loop around the line, without anything else between, in which no name of the value changes."""
+    found: Loop | None = None
+    names = names_in(value)
+    inner: cst.CSTNode | None = loop
+    while isinstance(inner, cst.For | cst.While):
+        bound = set(names_bound(inner)) & names
+        if any(steady.get(name) not in _around(view, inner) for name in bound):
+            break
+        found, inner = inner, view.source.parents[view.source.parents[inner]]
+    return found
+
+
+def _around(view: KernelView, loop: Loop) -> list[cst.CSTNode]:
+    """A loop and the loops around it."""
+    found: list[cst.CSTNode] = [loop]
+    while found[-1] in view.source.parents:
+        found.append(view.source.parents[found[-1]])
+    return found
+
+
+def _is_pure(view: KernelView, value: cst.BaseExpression) -> bool:
+    """Whether an expression only loads and computes, always all of it."""
+    if any(True for kind in IMPURE for _ in nodes(value, kind)):
+        return False
+    return all(
+        view.is_call(call, *PURE)
+        or (isinstance(call.func, cst.Attribute) and call.func.attr.value in METHODS)
+        for call in nodes(value, cst.Call)
+    )
+
+
+def _obstacle(view: KernelView, call: cst.Call) -> str | None:
+    """Why a load may not be made before the first round."""
+    array = argument(call, 0, "array")
+    if not isinstance(array, cst.Name) or any(given.star for given in call.args):
+        return "the array is no parameter by its name"
+    if not _is_only_read(view, array.value):
+        return f"the array {array.value} may be written in the kernel"
+    if any(keyword(call, name) is not None for name in ("memory_order", "memory_scope")):
+        return "the load has a memory order"
+    checked = keyword(call, "check_bounds")
+    if view.is_call(call, "gather"):
+        unchecked = checked is not None and code(checked.value) != "True"
+        return "the gather does not check its bounds" if unchecked else None
+    starts = shape_text(argument(call, 1, "index"))
+    if starts is None or set(starts) != {"0"}:
+        return "a loop of no rounds would load a tile that is not certainly inside the array"
+    return None
+
+
+def _is_only_read(view: KernelView, array: str) -> bool:
+    """Whether a parameter is used for nothing but loads, its shape and its dtype."""
+    function, parents = view.source.function, view.source.parents
+    if array not in [parameter.name.value for parameter in function.params.params]:
+        return False
+    if not view.bindings.is_bound_once(array):
+        return False
+    for node in name_nodes(function.body):
+        if node.value != array:
+            continue
+        parent = parents[node]
+        described = isinstance(parent, cst.Attribute) and parent.attr.value in DESCRIPTIONS
+        call = parents[parent]
+        read = isinstance(parent, cst.Arg) and isinstance(call, cst.Call) and call.args[0] is parent
+        if not described and not (read and view.is_call(call, *READS, "num_tiles")):
+            return False
+    return True

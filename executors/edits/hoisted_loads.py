@@ -1,0 +1,101 @@
+"""hoist: a load that is the same in every round of a loop, in front of the loop.
+
+The tile compiler moves such loads itself, out of `for` and `while` loops, gathers and arithmetic included, and the
+machine code is the same either way (sm_90 and sm_100, tileiras 13.4). It does not where the loop holds an atomic
+operation, on whatever array: the load is then made again in every round. These loops are edited, all others left alone.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, cast
+
+import libcst as cst
+
+from kdiag.executors.edits.accesses.invariant_loads import Loop, hoistable
+from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.examples.hoisted_loads import EXAMPLES
+from kdiag.executors.edits.syntax.kernel_source import nodes
+from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
+from kdiag.records import Variant
+
+LOADS = "loads"
+REGISTERS = "the loaded tile stays in registers for the whole loop"
+
+
+class HoistedLoads(Edit):
+    """Move loads that a loop does not change in front of it, where the compiler does not."""
+
+    id: ClassVar[str] = "hoist"
+    title: ClassVar[str] = "Load once in front of a loop what does not change in it"
+    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+
+    def variants(self, subject: Subject) -> tuple[Variant, ...]:
+        """One: all such loads."""
+        return (Variant(self.id, LOADS),)
+
+    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+        """Move the statements, with their comments, to the line above the outermost loop that leaves them alone."""
+        view = view_kernel(subject.source, subject.kernel)
+        if isinstance(view, Skipped):
+            return view
+        if variant.name != LOADS:
+            return Skipped(f"{variant.name} is no variant of this edit")
+        moves: dict[Loop, list[cst.SimpleStatementLine]] = {}
+        refusals: list[str] = []
+        loops = [node for node in _loops(view) if _holds_atomics(view, node)]
+        for loop in loops:
+            for line, target in hoistable(view, loop, refusals).items():
+                moves.setdefault(target, []).append(line)
+        if not moves:
+            return Skipped(refusals[0] if refusals else _nothing(view, loops))
+        moved = [line for lines in moves.values() for line in lines]
+        first = min((view.source.place(line) for line in moved), key=lambda place: place.line)
+        edited = cst.ensure_type(view.source.module.visit(_Move(moves)), cst.Module)
+        return Applied(edited.code, first, warnings=(REGISTERS,))
+
+
+def _loops(view: KernelView) -> list[Loop]:
+    """The loops of the kernel, outer ones first."""
+    found: list[Loop] = []
+
+    def collect(node: cst.CSTNode) -> None:
+        if isinstance(node, cst.For | cst.While):
+            found.append(node)
+        if not isinstance(node, cst.FunctionDef | cst.Lambda) or node is view.source.function:
+            for child in node.children:
+                collect(child)
+
+    collect(view.source.function)
+    return found
+
+
+def _holds_atomics(view: KernelView, loop: Loop) -> bool:
+    called = (view.source.names.resolve(call.func) for call in nodes(loop, cst.Call))
+    return any((member or "").startswith("atomic_") for member in called)
+
+
+def _nothing(view: KernelView, loops: list[Loop]) -> str:
+    if loops:
+        return "no load in a loop of the kernel is the same in every round"
+    return "no loop of the kernel holds an atomic operation, and out of other loops the compiler moves loads itself"
+
+
+class _Move(cst.CSTTransformer):
+    """Takes lines out of loops and puts them in front of others."""
+
+    def __init__(self, moves: dict[Loop, list[cst.SimpleStatementLine]]) -> None:
+        super().__init__()
+        self._moves = moves
+        self._moved = {line for lines in moves.values() for line in lines}
+
+    def on_leave(
+        self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT
+    ) -> cst.CSTNodeT | cst.RemovalSentinel | cst.FlattenSentinel[cst.CSTNodeT]:
+        """A moved line goes from its place; a loop gets its lines in front of it."""
+        if isinstance(original_node, cst.SimpleStatementLine) and original_node in self._moved:
+            return cst.RemoveFromParent()
+        if isinstance(original_node, cst.For | cst.While) and original_node in self._moves:
+            return cst.FlattenSentinel(
+                [*cast("list[cst.CSTNodeT]", self._moves[original_node]), updated_node]
+            )
+        return updated_node

@@ -1,0 +1,104 @@
+"""padding: zero padding with the wanted value put in by `ct.where`, since TMA pads with zeros and nothing else.
+
+The mask compares the element numbers of the tile with the array's extent, in int32 as cuTile counts. With undetermined
+padding and with zeros the compiler makes the same machine code, so that is left alone (sm_90 and sm_100, tileiras 13.4).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import libcst as cst
+
+from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, convert
+from kdiag.executors.edits.accesses.padded_load import padded_load
+from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.examples.tma_padding import EXAMPLES
+from kdiag.executors.edits.syntax.kernel_source import argument, dotted, set_keyword
+from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
+from kdiag.records import ArrayArgument, Launch, Promise, Variant
+
+ZERO = "zero"
+FIRST_WITH_TMA = 90
+TMA_BYTES = 16
+BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+COMBINES_ELEMENTS = ("sum", "max", "min", "prod", "argmax", "argmin", "reduce", "mma", "matmul")
+"""In a kernel without these, tileiras 13.4 reads tiles by global-memory instructions even where TMA is possible."""
+
+
+class TmaPadding(Edit):
+    """Let loads pad with zeros, which TMA can, and put the padding in afterwards."""
+
+    id: ClassVar[str] = "padding"
+    title: ClassVar[str] = "Zero padding and ct.where, so that a padded load can use TMA"
+    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+
+    def variants(self, subject: Subject) -> tuple[Variant, ...]:
+        """One: all loads whose padding keeps them from TMA."""
+        return (Variant(self.id, ZERO),)
+
+    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+        """Rewrite every load that pads with another value than zero; skip where TMA would not be used all the same."""
+        view = view_kernel(subject.source, subject.kernel)
+        if isinstance(view, Skipped):
+            return view
+        if variant.name != ZERO:
+            return Skipped(f"{variant.name} is no variant of this edit")
+        if int("0" + "".join(filter(str.isdigit, subject.target))) < FIRST_WITH_TMA:
+            return Skipped(f"{subject.target} has no TMA")
+        found = [_conversion(view, call, subject.launches) for call in view.source.calls("load")]
+        conversions = [each for each in found if isinstance(each, Conversion)]
+        if conversions and not view.source.calls(*COMBINES_ELEMENTS):
+            return Skipped(
+                "the kernel combines no elements, and the compiler would read its tiles without TMA"
+            )
+        lines = tuple(sorted({view.source.place(each.node).line for each in conversions if each.tma}))
+        promise = Promise("compile.tma_loads", "at-lines", "the padded loads use TMA", lines)
+        return convert(
+            view,
+            [each for each in found if each is not None],
+            "no ct.load of the kernel pads with anything but zeros",
+            (promise,) if lines else (),
+        )
+
+
+def _conversion(
+    view: KernelView, call: cst.Call, launches: tuple[Launch, ...]
+) -> Conversion | Refusal | None:
+    """The load with zero padding inside a `ct.where`; None for a load that pads with zeros or with anything."""
+    load = padded_load(view, call)
+    if load is None or isinstance(load, str):
+        return None if load is None else Refusal(call, load)
+    obstacle = _tma_obstacle(argument(call, 0, "array"), launches)
+    if obstacle is not None:
+        return Refusal(call, obstacle)
+
+    def rewrite(updated: cst.Call) -> cst.BaseExpression:
+        zeros = set_keyword(updated, "padding_mode", f"{view.tile}.PaddingMode.ZERO")
+        if not load.mask:
+            return zeros
+        where = cst.parse_expression(f"{view.tile}.where({load.mask}, tile, {load.value})")
+        where = cst.ensure_type(where, cst.Call)
+        bare = zeros.with_changes(lpar=[], rpar=[])
+        args = [where.args[0], where.args[1].with_changes(value=bare), where.args[2]]
+        return where.with_changes(args=args, lpar=zeros.lpar, rpar=zeros.rpar)
+
+    # Permuted loads of bfloat16 went without TMA, those of float32 through it (sm_90, sm_100).
+    return Conversion(call, rewrite, tma=not load.permuted)
+
+
+def _tma_obstacle(array: cst.BaseExpression | None, launches: tuple[Launch, ...]) -> str | None:
+    """What a launch passes that TMA cannot read: a stride or an address that is no multiple of 16 bytes."""
+    name = dotted(array)
+    for launch in launches:
+        for given in launch.arguments:
+            if isinstance(given, ArrayArgument) and given.name == name:
+                size = BYTES.get(given.dtype, 1)
+                rows = [stride * size for stride in given.strides[:-1]]
+                if (
+                    given.strides[-1:] != (1,)
+                    or any(row % TMA_BYTES for row in rows)
+                    or given.alignment < TMA_BYTES
+                ):
+                    return f"a launch passes an array {name} whose strides or address TMA cannot use"
+    return None
