@@ -6,14 +6,15 @@ from typing import ClassVar
 
 from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.autotune import EXAMPLES
+from kdiag.executors.edits.launches.search import is_tuned, legacy_searches
 from kdiag.executors.edits.launches.search_fixed import BOTH, HINTS, TILES, search_instead
 from kdiag.executors.edits.launches.search_freeze import freeze, frozen_settings
 from kdiag.executors.edits.launches.search_legacy import modernize
 from kdiag.executors.edits.launches.search_space import change_space
+from kdiag.executors.edits.syntax.kernel_source import read_kernel
 from kdiag.records import Safety, Variant
 
 LEGACY, WIDEN, NARROW, FREEZE = "legacy-to-modern", "widen", "narrow", "freeze"
-NAMES = (BOTH, HINTS, TILES, LEGACY, WIDEN, NARROW, FREEZE)
 
 
 class Autotune(Edit):
@@ -24,13 +25,16 @@ class Autotune(Edit):
     examples: ClassVar[tuple[Example, ...]] = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
-        """The variants that apply; where none does, the ones for a launch that is not tuned, for their reasons."""
-        offered = [
-            Variant(self.id, name, frozen_settings(subject.launches) if name == FREEZE else {})
-            for name in NAMES
-        ]
-        fitting = [v for v in offered if not isinstance(self.apply(subject, v), Skipped)]
-        return tuple(fitting or offered[:3])
+        """A search for a fixed launch; another space, or what was found, for one that is searched."""
+        read = read_kernel(subject.source, subject.kernel)
+        if isinstance(read, Skipped):
+            return ()
+        if legacy_searches(read):
+            return (Variant(self.id, LEGACY),)
+        if not is_tuned(read):
+            return tuple(Variant(self.id, name) for name in (BOTH, HINTS, TILES))
+        frozen = Variant(self.id, FREEZE, frozen_settings(subject.launches))
+        return (Variant(self.id, WIDEN), frozen, Variant(self.id, NARROW))
 
     def apply(self, subject: Subject, variant: Variant) -> Outcome:
         """Apply one variant; the settings of `freeze` are the configuration to keep."""

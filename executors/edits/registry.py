@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import replace
 
+from kdiag.executors.edits.autotune import Autotune
 from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
 from kdiag.executors.edits.fast_math import FastMath
 from kdiag.executors.edits.hints import Hints
@@ -20,6 +21,7 @@ EDITS: tuple[Edit, ...] = (
     WithoutTma(),
     TileSizes(),
     FastMath(),
+    Autotune(),
     Hints(),
 )
 EXECUTORS: tuple[str, ...] = tuple(edit.id for edit in EDITS)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.syntax.bindings import Bindings, name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import (
     KernelSource,
     argument,
     dotted,
+    keyword,
     nodes,
     positional,
 )
@@ -59,13 +59,16 @@ def legacy_searches(read: KernelSource) -> list[cst.Call]:
 def is_tuned(read: KernelSource) -> bool:
     """Whether a tuner gets the kernel, or the launch goes through kernel objects that are made from it."""
     kernel = read.function.name.value
-    made = any(dotted(call.func) == f"{kernel}.replace_hints" for call in nodes(read.module, cst.Call))
-    helped = any(
-        kernel in names_in(call)
-        for call in nodes(read.module, cst.Call)
-        if (dotted(call.func) or "").endswith("replace_hints")
+    given = [keyword(call, "kernel") for call in nodes(read.module, cst.Call)]
+    return (
+        any(
+            kernel in names_in(call)
+            for call in nodes(read.module, cst.Call)
+            if (dotted(call.func) or "").endswith("replace_hints")
+        )
+        or any(_names(named.value, kernel) for named in given if named is not None)
+        or bool(_tuners(read, SEARCH) or _tuners(read, LEGACY))
     )
-    return made or helped or bool(_tuners(read, SEARCH) or _tuners(read, LEGACY))
 
 
 def plain_launches(read: KernelSource) -> list[cst.Call]:

@@ -14,7 +14,6 @@ from kdiag.executors.edits.launches.search import (
     SEARCH,
     Search,
     function_around,
-    local_value,
     module_functions,
     searches,
 )
@@ -117,15 +116,14 @@ def uses(read: KernelSource, space: Space) -> Uses:
     known: list[cst.CSTNode] = [call for call, _ in launched]
     known += [dictionary] if dictionary is not None else []
     inside = {node for part in known for node in nodes(part, cst.Attribute)}
-    others = [
-        node
-        for node in nodes(space.function, cst.Attribute)
-        if node.attr.value == OCCUPANCY and node not in inside
-    ]
-    others += [
-        text
-        for text in nodes(space.function, cst.SimpleString)
-        if text.evaluated_value == OCCUPANCY and not isinstance(read.parents[text], cst.DictElement)
+    strings = nodes(space.function, cst.SimpleString)
+    others: list[cst.CSTNode] = [
+        *(n for n in nodes(space.function, cst.Attribute) if n.attr.value == OCCUPANCY and n not in inside),
+        *(
+            t
+            for t in strings
+            if t.evaluated_value == OCCUPANCY and not isinstance(read.parents[t], cst.DictElement)
+        ),
     ]
     line = min((read.place(node).line for node in others), default=None)
     return Uses(searched, dictionary, parameter, launched, line)
@@ -149,23 +147,28 @@ def _candidates(read: KernelSource) -> list[tuple[cst.BaseExpression, cst.Call, 
 def _constructions(read: KernelSource, expression: cst.BaseExpression, use: cst.Call) -> list[cst.Call]:
     """The calls that make configurations, in the functions and constants that a space is made of."""
     functions, classes = module_functions(read), _classes(read)
-    todo: list[cst.CSTNode] = [expression]
+    parts: list[cst.CSTNode] = [expression]
+    parts += _assigned(function_around(read, use), expression)
     seen: set[str] = set()
-    found: list[cst.Call] = []
-    for part in todo:
-        found += [call for call in nodes(part, cst.Call) if _constructs(call, classes)]
+    for part in parts:
         for name in sorted(names_in(part) - seen):
-            local = local_value(read, cst.Name(name), use) if part in todo[: 1 + len(seen)] else None
-            if name in functions:
+            found = functions[name].body if name in functions else _module_value(read, name)
+            if found is not None:
                 seen.add(name)
-                todo.append(functions[name].body)
-            elif local is not None and dotted(local) != name:
-                seen.add(name)
-                todo.append(local)
-            elif (constant := _module_value(read, name)) is not None:
-                seen.add(name)
-                todo.append(constant)
-    return found
+                parts.append(found)
+    return [call for part in parts for call in nodes(part, cst.Call) if _constructs(call, classes)]
+
+
+def _assigned(function: cst.FunctionDef | None, expression: cst.BaseExpression) -> list[cst.CSTNode]:
+    """Every value that the local names in an expression are given, and the names in those."""
+    parts: list[cst.CSTNode] = [expression]
+    seen: set[str] = set()
+    statements = list(nodes(function, cst.Assign)) if function is not None else []
+    for part in parts:
+        for name in sorted(names_in(part) - seen):
+            seen.add(name)
+            parts += [s.value for s in statements if name in {dotted(t.target) for t in s.targets}]
+    return parts[1:]
 
 
 def _constructs(call: cst.Call, classes: set[str]) -> bool:
@@ -248,11 +251,10 @@ def _returned(read: KernelSource, hints_fn: cst.BaseExpression, space: Space) ->
 
 def _from_configuration(dictionary: cst.Dict | None, parameter: str) -> frozenset[str]:
     """The hints whose value is the configuration's field of that name."""
-    elements = dictionary.elements if dictionary is not None else ()
-    return frozenset(
-        str(element.key.evaluated_value)
-        for element in elements
-        if isinstance(element, cst.DictElement)
-        and isinstance(element.key, cst.SimpleString)
-        and dotted(element.value) == f"{parameter}.{element.key.evaluated_value}"
-    )
+    found = set()
+    for element in dictionary.elements if dictionary is not None else ():
+        if isinstance(element, cst.DictElement) and isinstance(element.key, cst.SimpleString):
+            name = element.key.raw_value
+            if dotted(element.value) == f"{parameter}.{name}":
+                found.add(name)
+    return frozenset(found)

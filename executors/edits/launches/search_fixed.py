@@ -72,9 +72,7 @@ def search_instead(subject: Subject, variant: str) -> Outcome:
         return changes
     first = min(launches, key=lambda call: read.place(call).line)
     source = insert(read.module, top_statement(read, first), text(tuned), changes)
-    return Applied(
-        source, read.place(first), safety=space.safety, warnings=_warnings(read, len(space.rows))
-    )
+    return Applied(source, read.place(first), safety=space.safety, warnings=_warnings(read, len(space.rows)))
 
 
 def _warnings(read: KernelSource, count: int) -> tuple[str, ...]:
@@ -118,9 +116,7 @@ def _waits(read: KernelSource) -> bool:
     return bool(atomic) and any(True for _ in nodes(read.module, cst.While))
 
 
-def _space(
-    subject: Subject, read: KernelSource, variant: str, found: Sizes | None
-) -> _Space | Skipped:
+def _space(subject: Subject, read: KernelSource, variant: str, found: Sizes | None) -> _Space | Skipped:
     """The configurations of a variant, the present one first."""
     names = tuple(found.names) if found is not None else ()
     rows = found.rows if found is not None else ({},)
@@ -145,7 +141,8 @@ def _space(
 
 def _hints(subject: Subject, read: KernelSource) -> list[tuple[str, Scalar]] | Skipped:
     """The hints that the decorator edit would set, the refused ones left out."""
-    edit, allowed, reason = Hints(), [], f"no hint means anything for {subject.target}"
+    edit, reason = Hints(), f"no hint means anything for {subject.target}"
+    allowed: list[tuple[str, Scalar]] = []
     for variant in edit.variants(subject):
         outcome = edit.apply(subject, variant)
         if isinstance(outcome, Applied):
@@ -162,7 +159,7 @@ def _changes(
     changes: dict[cst.CSTNode, cst.CSTNode | None] = {}
     for call in launches:
         stream, grid, kernel, arguments = call.args
-        if read.text(kernel.comma).count("#"):
+        if isinstance(kernel.comma, cst.Comma) and "#" in read.text(kernel.comma):
             return Skipped(f"line {read.place(kernel).line}: a comment stands behind the kernel's name")
         if found is not None:
             parts = followed(read, call, found)

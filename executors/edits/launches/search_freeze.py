@@ -20,6 +20,7 @@ from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nod
 from kdiag.records import ArrayArgument, Launch, Scalar
 
 Configuration = Mapping[str, Scalar]
+ByShape = Mapping[tuple[tuple[int, ...], ...], Configuration]
 NO_CONFIGURATION = "no captured launch says which configuration a search found, and the variant names none"
 
 
@@ -28,8 +29,7 @@ class _Place:
     """The statements of one search: the search itself, and the one that takes its best configuration."""
 
     search: Search
-    block: cst.CSTNode
-    statement: cst.BaseStatement
+    statement: cst.With | cst.SimpleStatementLine
     taking: cst.SimpleStatementLine
     name: str
 
@@ -42,7 +42,7 @@ def freeze(subject: Subject, settings: Configuration) -> Outcome:
     found = searches(read)
     if not found:
         return Skipped(f"the file has no ct.tune.exhaustive_search of {subject.kernel}")
-    by_shape = {(): dict(settings)} if settings else _configurations(subject.launches)
+    by_shape = _given(settings) if settings else _configurations(subject.launches)
     if isinstance(by_shape, Skipped):
         return by_shape
     constant = f"_{subject.kernel.strip('_').upper()}_FROZEN"
@@ -75,9 +75,13 @@ def frozen_settings(launches: Sequence[Launch]) -> Configuration:
     return next(iter(found.values())) if not isinstance(found, Skipped) and len(found) == 1 else {}
 
 
+def _given(settings: Configuration) -> ByShape:
+    return {(): settings}
+
+
 def _configurations(
     launches: Sequence[Launch],
-) -> dict[tuple[tuple[int, ...], ...], Configuration] | Skipped:
+) -> ByShape | Skipped:
     """The chosen configurations by the shapes of the arrays, or one by () where it is the same for all."""
     tuned = [(launch, launch.tuning) for launch in launches if launch.tuning is not None]
     chosen = {_shapes(launch): tuning.configurations[tuning.chosen] for launch, tuning in tuned}
@@ -103,21 +107,22 @@ def _place(read: KernelSource, search: Search) -> _Place | Skipped:
     statement = read.parents[assigned]
     block = read.parents[statement]
     around = read.parents.get(block)
-    if isinstance(around, cst.With) and len(block.children) == 1:
+    if isinstance(around, cst.With) and len(getattr(block, "body", ())) == 1:
         statement, block = around, read.parents[around]
     result = dotted(assigned.targets[0].target)
     siblings = list(getattr(block, "body", ()))
     after = siblings[siblings.index(statement) + 1 :] if statement in siblings else []
     taking = after[0] if after else None
-    others = [use for use in name_nodes(search.function) if use.value == result]
+    uses = [use for use in name_nodes(search.function) if use.value == result]
+    bound = [use for use in uses if isinstance(read.parents[use], cst.AssignTarget)]
     match taking:
         case cst.SimpleStatementLine(
             body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value)]
-        ) if dotted(value) == f"{result}.best.config" and len(others) == 2:
+        ) if dotted(value) == f"{result}.best.config" and len(uses) == 2 * len(bound):
             if not _repeatable(read, search.space, search.call):
                 return Skipped(f"line {line}: the search space cannot be asked twice")
-            assert isinstance(statement, cst.BaseStatement | cst.SimpleStatementLine)
-            return _Place(search, block, statement, taking, name)
+            assert isinstance(statement, cst.With | cst.SimpleStatementLine)  # an assignment stands in one
+            return _Place(search, statement, taking, name)
     return Skipped(f"line {line}: the best configuration is not taken in the statement after the search")
 
 
@@ -145,7 +150,9 @@ def _key(read: KernelSource, search: Search, subject: Subject) -> str | Skipped:
     }
     passed = search.args_fn.body if isinstance(search.args_fn, cst.Lambda) else _returned(search)
     if not isinstance(passed, cst.Tuple):
-        return Skipped("the configurations differ by shape, and the arguments of the search are no plain tuple")
+        return Skipped(
+            "the configurations differ by shape, and the arguments of the search are no plain tuple"
+        )
     names = [parameter.name.value for parameter in read.function.params.params]
     shapes = []
     for name, element in zip(names, passed.elements, strict=False):
@@ -158,7 +165,9 @@ def _key(read: KernelSource, search: Search, subject: Subject) -> str | Skipped:
 
 
 def _returned(search: Search) -> cst.BaseExpression | None:
-    inner = [f for f in nodes(search.function.body, cst.FunctionDef) if f.name.value == dotted(search.args_fn)]
+    inner = [
+        f for f in nodes(search.function.body, cst.FunctionDef) if f.name.value == dotted(search.args_fn)
+    ]
     returns = [r.value for f in inner for r in nodes(f, cst.Return)]
     return returns[0] if len(returns) == 1 else None
 
@@ -177,9 +186,7 @@ def _guarded(read: KernelSource, place: _Place, constant: str, key: str) -> cst.
     )
 
 
-def _maker(
-    read: KernelSource, found: Sequence[Search], by_shape: Mapping[tuple[tuple[int, ...], ...], Configuration]
-) -> str | Skipped:
+def _maker(read: KernelSource, found: Sequence[Search], by_shape: ByShape) -> str | Skipped:
     """What makes a configuration: the name of a class, or "" for a tuple."""
     fields = {name for config in by_shape.values() for name in config}
     if fields and all(name.isdecimal() for name in fields):
@@ -197,7 +204,7 @@ def _text(
     subject: Subject,
     constant: str,
     maker: str,
-    by_shape: Mapping[tuple[tuple[int, ...], ...], Configuration],
+    by_shape: ByShape,
 ) -> str:
     heading = f"# What the search for {subject.kernel} found on {subject.target}"
     if list(by_shape) == [()]:
@@ -215,6 +222,3 @@ def _made(maker: str, config: Configuration) -> str:
 
 def _literal(value: Scalar) -> str:
     return f'"{value}"' if isinstance(value, str) and '"' not in value else repr(value)
-
-
-__all__ = ["freeze", "frozen_settings"]

@@ -13,7 +13,7 @@ import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
 from kdiag.executors.edits.hints import OCCUPANCY, WARPS, has_clusters, present_value
-from kdiag.executors.edits.launches.search import function_around, top_statement
+from kdiag.executors.edits.launches.search import top_statement
 from kdiag.executors.edits.launches.search_configurations import (
     Space,
     Uses,
@@ -21,8 +21,7 @@ from kdiag.executors.edits.launches.search_configurations import (
     uses,
 )
 from kdiag.executors.edits.launches.search_template import insert, missing
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes, read_kernel, set_keyword
-from kdiag.records import Launch, Scalar
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, read_kernel, set_keyword
 
 # A 128x256 float32 accumulator is the largest that four warps hold on sm_90 when two CTAs share it, or eight warps.
 WIDE = 128 * 256
@@ -72,7 +71,7 @@ def change_space(subject: Subject, variant: str) -> Outcome:
 
 _HELPER = '''\
 def {name}(configs):
-    """{docstring}; on other cards than {target} as they are."""
+    """{docstring}. On {target} only."""
     if torch.cuda.get_device_capability() != {capability}:
         return configs
 {body}'''

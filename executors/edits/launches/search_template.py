@@ -113,9 +113,7 @@ def insert(
     module: cst.Module, before: cst.CSTNode, written: str, changes: Mapping[cst.CSTNode, cst.CSTNode | None]
 ) -> str:
     """The file's text with nodes exchanged, those changed to None removed, and statements put before one of the module's."""
-    parsed = cst.parse_module(
-        written.replace("\n", module.default_newline), module.config_for_parsing
-    )
+    parsed = cst.parse_module(written.replace("\n", module.default_newline), module.config_for_parsing)
     blank = cst.EmptyLine(indent=False)
     leading = [blank, blank, *parsed.header, *parsed.body[0].leading_lines]
     first = parsed.body[0].with_changes(leading_lines=leading)

@@ -81,8 +81,10 @@ def followed(read: KernelSource, launch: cst.Call, found: Sizes) -> Followed | S
     trail = _Trail(read, launch, bindings, set(found.names))
     values = positional(launch)
     grid, arguments = trail.written_out(values[1]), trail.written_out(values[3])
-    if isinstance(grid, Skipped) or isinstance(arguments, Skipped):
-        return grid if isinstance(grid, Skipped) else arguments
+    if isinstance(grid, Skipped):
+        return grid
+    if isinstance(arguments, Skipped):
+        return arguments
     unused = trail.unused(wrapper)
     if isinstance(unused, Skipped):
         return unused
@@ -96,9 +98,7 @@ class _Trail:
         self._read, self._launch, self._bindings, self._sizes = read, launch, bindings, sizes
         self._inlined: dict[str, cst.CSTNode] = {}
 
-    def written_out(
-        self, expression: cst.BaseExpression, depth: int = 0
-    ) -> cst.BaseExpression | Skipped:
+    def written_out(self, expression: cst.BaseExpression, depth: int = 0) -> cst.BaseExpression | Skipped:
         """The expression with every local name that depends on a size replaced by what it stands for."""
         changes: dict[cst.CSTNode, cst.CSTNode] = {}
         for name in name_nodes(expression):
@@ -108,7 +108,9 @@ class _Trail:
             value = binding.value if binding is not None else None
             if binding is None or value is None or depth > 4 or not _is_pure(value):
                 line = self._read.place(name).line
-                return Skipped(f"line {line}: {name.value} follows the tile size in a way that cannot be repeated")
+                return Skipped(
+                    f"line {line}: {name.value} follows the tile size in a way that cannot be repeated"
+                )
             inner = self.written_out(value, depth + 1)
             if isinstance(inner, Skipped):
                 return inner
@@ -128,7 +130,9 @@ class _Trail:
             outer = next((use for use in uses if use not in inside and not self._binds(use, name)), None)
             if outer is not None:
                 line = self._read.place(outer).line
-                return Skipped(f"line {line}: {name} decides more than the grid and the arguments of the launch")
+                return Skipped(
+                    f"line {line}: {name} decides more than the grid and the arguments of the launch"
+                )
             if not self._bindings.is_global(name):
                 binding = self._bindings.reaching(name, self._launch)
                 gone.append(self._read.parents[binding.node] if binding is not None else self._launch)
@@ -180,7 +184,7 @@ def _is_plain(line: cst.SimpleStatementLine) -> bool:
 
 def _in_parentheses(expression: cst.BaseExpression) -> cst.BaseExpression:
     simple = isinstance(expression, cst.Name | cst.Integer | cst.Call | cst.Attribute | cst.Subscript)
-    if simple or getattr(expression, "lpar", ()):
+    if simple or getattr(expression, "lpar", None):
         return expression
     return expression.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
