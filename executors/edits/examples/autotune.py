@@ -189,13 +189,11 @@ DEFAULT = BEFORE.replace("def run(x)", "def run(x, TILE=1024)").replace("    TIL
 EXAMPLES: tuple[Example, ...] = (
     Example("hints of a fixed launch", "negate", "hints", BEFORE, HINTS),
     Example("tile sizes of a fixed launch", "negate", "tiles", BEFORE, TILES),
-    Example(
-        "a stream of the caller", "negate", "hints", STREAM, refused="not certainly on torch.cuda.current"
-    ),
+    Example("a stream of the caller", "negate", "hints", STREAM, refused="not certainly on torch.cuda"),
     Example("hints set at run time", "negate", "hints", TUNED, refused="is tuned already"),
     Example("a literal tile", "negate", "tiles", LITERAL, refused="passed to ct.launch as the literal 1024"),
     Example("a tile used elsewhere", "negate", "tiles", ELSEWHERE, refused="decides more than the grid"),
     Example("a tile that callers choose", "negate", "tiles", DEFAULT, refused="its caller chooses it"),
-    Example("no torch", "negate", "hints", WITHOUT_TORCH, refused="not certainly on torch.cuda.current"),
+    Example("no torch", "negate", "hints", WITHOUT_TORCH, refused="not certainly on torch.cuda"),
     *SPACES,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -40,10 +40,15 @@ FEW_HINTS = (("occupancy", 2), ("occupancy", 4), ("num_worker_warps", 8))
 class _Space:
     """The columns of a search space and its rows; the first row is what the file had."""
 
+    sizes: Sizes | None
     tiles: tuple[str, ...]
     hints: tuple[str, ...]
     rows: tuple[tuple[Scalar, ...], ...]
-    safety: Safety
+
+    @property
+    def safety(self) -> Safety:
+        """Hints change no result."""
+        return "safe" if self.sizes is None else self.sizes.safety
 
 
 def search_instead(subject: Subject, variant: str) -> Outcome:
@@ -52,22 +57,15 @@ def search_instead(subject: Subject, variant: str) -> Outcome:
     if isinstance(read, Skipped):
         return read
     launches = plain_launches(read)
-    refused = _refusal(read, launches)
-    if refused is not None:
-        return refused
-    found = sizes(subject, read) if variant != HINTS else None
-    if isinstance(found, Skipped):
-        return found
-    space = _space(subject, read, variant, found)
+    reason = next(_reasons(read, launches), None)
+    space = Skipped(reason) if reason is not None else _space(subject, read, variant)
     if isinstance(space, Skipped):
         return space
-    written, fixed = not_read_only(read), constants(read)
     module = min(read.names.modules, default="")
-    tuned = Tuned(subject.kernel, module, space.tiles, space.hints, space.rows, written, fixed)
-    refused = missing(read, tuned.names)
-    if refused is not None:
-        return refused
-    changes = _changes(read, launches, tuned, found)
+    tuned = Tuned(
+        subject.kernel, module, space.tiles, space.hints, space.rows, not_read_only(read), constants(read)
+    )
+    changes = missing(read, tuned.names) or _changes(read, launches, tuned, space.sizes)
     if isinstance(changes, Skipped):
         return changes
     first = min(launches, key=lambda call: read.place(call).line)
@@ -82,30 +80,27 @@ def _warnings(read: KernelSource, count: int) -> tuple[str, ...]:
     return (cost, *([lost] if others else []))
 
 
-def _refusal(read: KernelSource, launches: list[cst.Call]) -> Skipped | None:
-    """Why the kernel cannot be searched, whatever the space."""
+def _reasons(read: KernelSource, launches: list[cst.Call]) -> Iterator[str]:
+    """Why the kernel cannot be searched, whatever the space; the first reason is the one to give."""
     kernel = read.function.name.value
     if is_tuned(read):
-        return Skipped(f"the launch of {kernel} is tuned already")
+        yield f"the launch of {kernel} is tuned already"
     if not isinstance(read.parents[read.function], cst.Module):
-        return Skipped(f"{kernel} is not a function of the module")
+        yield f"{kernel} is not a function of the module"
     if not launches:
-        return Skipped(f"the file has no ct.launch of {kernel} by name")
+        yield f"the file has no ct.launch of {kernel} by name"
     for call in launches:
-        line = read.place(call).line
-        if not isinstance(read.parents[call], cst.Expr) or len(positional(call)) != 4 or len(call.args) != 4:
-            return Skipped(f"line {line}: ct.launch is not a statement of its own with four plain arguments")
+        line = f"line {read.place(call).line}:"
+        if not isinstance(read.parents[call], cst.Expr) or not len(positional(call)) == len(call.args) == 4:
+            yield f"{line} ct.launch is not a statement of its own with four plain arguments"
         if not on_current_stream(read, call):
-            return Skipped(
-                f"line {line}: the launch is not certainly on torch.cuda.current_stream(), where the copies are made"
-            )
+            yield f"{line} not certainly on torch.cuda.current_stream(), where the search makes its copies"
         if function_around(read, call) is None:
-            return Skipped(f"line {line}: the launch stands outside every function")
+            yield f"{line} the launch stands outside every function"
     if any("foreign" in node.attr.value for node in nodes(read.function, cst.Attribute)):
-        return Skipped("the kernel reads memory that is no array, which a search cannot copy")
+        yield "the kernel reads memory that is no array, which a search cannot copy"
     if _waits(read):
-        return Skipped("blocks of the kernel may wait for one another, and hints decide how many run at once")
-    return None
+        yield "blocks of the kernel may wait for one another, and hints decide how many run at once"
 
 
 def _waits(read: KernelSource) -> bool:
@@ -116,8 +111,11 @@ def _waits(read: KernelSource) -> bool:
     return bool(atomic) and any(True for _ in nodes(read.module, cst.While))
 
 
-def _space(subject: Subject, read: KernelSource, variant: str, found: Sizes | None) -> _Space | Skipped:
+def _space(subject: Subject, read: KernelSource, variant: str) -> _Space | Skipped:
     """The configurations of a variant, the present one first."""
+    found = sizes(subject, read) if variant != HINTS else None
+    if isinstance(found, Skipped):
+        return found
     names = tuple(found.names) if found is not None else ()
     rows = found.rows if found is not None else ({},)
     hints = _hints(subject, read) if variant != TILES else []
@@ -136,7 +134,7 @@ def _space(subject: Subject, read: KernelSource, variant: str, found: Sizes | No
         entries.setdefault((*(row[name] for name in names), *(chosen[name] for name in columns)))
     if len(entries) < 2:
         return Skipped("the search would have one configuration")
-    return _Space(names, columns, tuple(entries)[:MOST], found.safety if found is not None else "safe")
+    return _Space(found, names, columns, tuple(entries)[:MOST])
 
 
 def _hints(subject: Subject, read: KernelSource) -> list[tuple[str, Scalar]] | Skipped:

@@ -45,23 +45,14 @@ def freeze(subject: Subject, settings: Configuration) -> Outcome:
     by_shape = _given(settings) if settings else _configurations(subject.launches)
     if isinstance(by_shape, Skipped):
         return by_shape
-    constant = f"_{subject.kernel.strip('_').upper()}_FROZEN"
-    refused = missing(read, (constant,))
-    if refused is not None:
-        return refused
-    changes: dict[cst.CSTNode, cst.CSTNode | None] = {}
-    for search in found:
-        place = _place(read, search)
-        if isinstance(place, Skipped):
-            return place
-        key = _key(read, search, subject) if len(by_shape) > 1 else ""
-        if isinstance(key, Skipped):
-            return key
-        changes[place.statement] = _guarded(read, place, constant, key)
-        changes[place.taking] = None
     made = _maker(read, found, by_shape)
     if isinstance(made, Skipped):
         return made
+    constant = f"_{subject.kernel.strip('_').upper()}_FROZEN"
+    arrays = _arrays(subject.launches) if () not in by_shape else frozenset[str]()
+    changes = missing(read, (constant,)) or _changes(read, found, constant, arrays)
+    if isinstance(changes, Skipped):
+        return changes
     first = min((place.call for place in found), key=lambda node: read.place(node).line)
     text = _text(subject, constant, made, by_shape)
     source = insert(read.module, top_statement(read, first), text, changes)
@@ -96,6 +87,29 @@ def _configurations(
 
 def _shapes(launch: Launch) -> tuple[tuple[int, ...], ...]:
     return tuple(argument.shape for argument in launch.arguments if isinstance(argument, ArrayArgument))
+
+
+def _arrays(launches: Sequence[Launch]) -> frozenset[str]:
+    """The kernel's array parameters."""
+    arguments = [argument for launch in launches for argument in launch.arguments]
+    return frozenset(argument.name for argument in arguments if isinstance(argument, ArrayArgument))
+
+
+def _changes(
+    read: KernelSource, found: Sequence[Search], constant: str, arrays: frozenset[str]
+) -> dict[cst.CSTNode, cst.CSTNode | None] | Skipped:
+    """Every search behind its guard. Without `arrays` there is one configuration, else one for each of their shapes."""
+    changes: dict[cst.CSTNode, cst.CSTNode | None] = {}
+    for search in found:
+        place = _place(read, search)
+        key = _key(read, search, arrays) if arrays else ""
+        if isinstance(place, Skipped):
+            return place
+        if isinstance(key, Skipped):
+            return key
+        changes[place.statement] = _guarded(read, place, constant, key)
+        changes[place.taking] = None
+    return changes
 
 
 def _place(read: KernelSource, search: Search) -> _Place | Skipped:
@@ -140,14 +154,8 @@ def _repeatable(read: KernelSource, space: cst.BaseExpression, use: cst.Call) ->
     return True
 
 
-def _key(read: KernelSource, search: Search, subject: Subject) -> str | Skipped:
+def _key(read: KernelSource, search: Search, arrays: frozenset[str]) -> str | Skipped:
     """The shapes of the arrays as the wrapper names them, in the order of the kernel's parameters."""
-    arrays = {
-        argument.name
-        for launch in subject.launches
-        for argument in launch.arguments
-        if isinstance(argument, ArrayArgument)
-    }
     passed = search.args_fn.body if isinstance(search.args_fn, cst.Lambda) else _returned(search)
     if not isinstance(passed, cst.Tuple):
         return Skipped(

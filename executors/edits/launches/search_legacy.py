@@ -71,26 +71,22 @@ def _refusal(read: KernelSource, call: cst.Call) -> str | None:
     if keyword(call, "search_space") is None or argument(call, 3, "args_fn") is None:
         return "autotune_launch gets no search_space or no args_fn"
     stream = argument(call, 0, "stream")
-    placed = cst.Call(cst.Name("f"), [cst.Arg(stream)]) if stream is not None else call
     current = dotted(getattr(stream, "func", None)) == "torch.cuda.current_stream"
     if argument(call, 4, "launch_args_fn") is None and not (current or on_current_stream(read, call)):
         return "without launch_args_fn the search needs copies, and the stream is not certainly torch's current one"
-    del placed
     return None
 
 
 def _modern(call: cst.Call, function: str) -> cst.Call:
     """The call of the launch function: the same arguments by name, without the kernel and what has no successor."""
-    kept = []
-    for at, given in enumerate(call.args):
-        name = given.keyword.value if given.keyword is not None else ""
-        if name in ("kernel", *DROPPED) or (not name and at == 2):
-            continue
-        by_position = dict(PARTS) | {0: "stream"}
-        if not name:
-            tight = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-            given = given.with_changes(keyword=cst.Name(by_position[at]), equal=tight)
-        kept.append(given)
+    tight = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    places = dict(PARTS) | {0: "stream", 2: "kernel"}
+    named = [
+        given if given.keyword is not None else given.with_changes(keyword=cst.Name(places[at]), equal=tight)
+        for at, given in enumerate(call.args)
+    ]
+    dropped = ("kernel", *DROPPED)
+    kept = [given for given in named if given.keyword is None or given.keyword.value not in dropped]
     return call.with_changes(func=cst.Name(function), args=kept)
 
 
