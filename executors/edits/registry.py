@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import replace
 
+from kdiag.executors.edits.autotune import Autotune
 from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
 from kdiag.executors.edits.batch_copies import BatchCopies
 from kdiag.executors.edits.bounds import Bounds
@@ -36,6 +37,7 @@ EDITS: tuple[Edit, ...] = (
     WrittenPlan(),
     TmaPadding(),
     HoistedLoads(),
+    Autotune(),
     Hints(),
 )
 EXECUTORS: tuple[str, ...] = tuple(edit.id for edit in EDITS)

@@ -1,0 +1,199 @@
+"""Examples of C: fixed launches that become searches. Those of existing searches are in `autotune_spaces`."""
+
+from __future__ import annotations
+
+from kdiag.executors.edits.base import Example
+from kdiag.executors.edits.examples.autotune_spaces import EXAMPLES as SPACES
+
+HEAD = """\
+import cuda.tile as ct
+import torch
+
+
+@ct.kernel
+def negate(x, y, n: int, T: ct.Constant[int]):
+    tile = ct.bid(0)
+    ct.store(y, (tile,), -ct.load(x, (tile,), shape=(T,), padding_mode=ct.PaddingMode.ZERO))
+"""
+BEFORE = (
+    HEAD
+    + """\
+
+
+def run(x):
+    y = torch.empty_like(x)
+    n = x.numel()
+    TILE = 1024
+    grid = (ct.cdiv(n, TILE), 1, 1)
+    ct.launch(torch.cuda.current_stream(), grid, negate, (x, y, n, TILE))  # one tile a block
+    return y
+"""
+)
+HINTS = (
+    HEAD
+    + '''\
+
+
+# occupancy, num_worker_warps of negate, first as it was before the search.
+_NEGATE_SPACE = (
+    (None, None),
+    (2, None),
+    (4, None),
+    (8, None),
+    (16, None),
+    (None, 4),
+    (None, 8),
+)
+_NEGATE_TUNED = {}
+
+
+def _launch_tuned_negate(stream, grid, arguments):
+    """Launch negate with the hints that are fastest for such arrays and constants.
+
+    They are searched for once, on copies of the arrays that the kernel may write, and the kernel object is kept.
+    """
+
+    def copy(array):
+        span = 1 + sum((n - 1) * step for n, step in zip(array.shape, array.stride())) if array.numel() else 0
+        flat = array.detach().as_strided((span,), (1,)).clone()
+        return flat.as_strided(array.shape, array.stride())
+
+    def scratch(config):
+        return tuple(
+            copy(value) if at in (1,) and isinstance(value, torch.Tensor) else value
+            for at, value in enumerate(arguments)
+        )
+
+    def hints_of(config):
+        return dict(zip(("occupancy", "num_worker_warps"), config))
+
+    key = (
+        tuple(grid),
+        tuple((a.shape, a.stride(), a.dtype, a.device) for a in arguments if isinstance(a, torch.Tensor)),
+        tuple(arguments[at] for at in (3,)),
+    )
+    known = all(isinstance(value, (torch.Tensor, int, float)) for value in arguments)
+    searchable = known and all(grid) and not torch.cuda.is_current_stream_capturing()
+    if searchable and key not in _NEGATE_TUNED:
+        result = ct.tune.exhaustive_search(
+            _NEGATE_SPACE,
+            stream,
+            lambda config: grid,
+            negate,
+            scratch,
+            hints_of,
+            quiet=True,
+        )
+        config = result.best.config
+        _NEGATE_TUNED[key] = config, negate.replace_hints(**hints_of(config))
+    config, kernel = _NEGATE_TUNED.get(key, (_NEGATE_SPACE[0], negate))
+    ct.launch(stream, grid, kernel, arguments)
+
+
+def run(x):
+    y = torch.empty_like(x)
+    n = x.numel()
+    TILE = 1024
+    grid = (ct.cdiv(n, TILE), 1, 1)
+    _launch_tuned_negate(torch.cuda.current_stream(), grid, (x, y, n, TILE))  # one tile a block
+    return y
+'''
+)
+TILES = (
+    HEAD
+    + '''\
+
+
+# TILE of negate, first as it was before the search.
+_NEGATE_SPACE = (
+    (1024,),
+    (2048,),
+    (4096,),
+    (512,),
+)
+_NEGATE_TUNED = {}
+
+
+def _launch_tuned_negate(stream, grid_of, arguments_of):
+    """Launch negate with the tile sizes that are fastest for such arrays and constants.
+
+    They are searched for once, on copies of the arrays that the kernel may write, and the kernel object is kept.
+    """
+
+    def copy(array):
+        span = 1 + sum((n - 1) * step for n, step in zip(array.shape, array.stride())) if array.numel() else 0
+        flat = array.detach().as_strided((span,), (1,)).clone()
+        return flat.as_strided(array.shape, array.stride())
+
+    def scratch(config):
+        return tuple(
+            copy(value) if at in (1,) and isinstance(value, torch.Tensor) else value
+            for at, value in enumerate(arguments_of(*config[:1]))
+        )
+
+    grid, arguments = grid_of(*_NEGATE_SPACE[0][:1]), arguments_of(*_NEGATE_SPACE[0][:1])
+    key = (
+        tuple(grid),
+        tuple((a.shape, a.stride(), a.dtype, a.device) for a in arguments if isinstance(a, torch.Tensor)),
+        tuple(arguments[at] for at in (3,)),
+    )
+    known = all(isinstance(value, (torch.Tensor, int, float)) for value in arguments)
+    searchable = known and all(grid) and not torch.cuda.is_current_stream_capturing()
+    if searchable and key not in _NEGATE_TUNED:
+        result = ct.tune.exhaustive_search(
+            _NEGATE_SPACE,
+            stream,
+            lambda config: grid_of(*config[:1]),
+            negate,
+            scratch,
+            quiet=True,
+        )
+        config = result.best.config
+        _NEGATE_TUNED[key] = config, negate
+    config, kernel = _NEGATE_TUNED.get(key, (_NEGATE_SPACE[0], negate))
+    ct.launch(stream, grid_of(*config[:1]), kernel, arguments_of(*config[:1]))
+
+
+def run(x):
+    y = torch.empty_like(x)
+    n = x.numel()
+    _launch_tuned_negate(torch.cuda.current_stream(), lambda TILE: (ct.cdiv(n, TILE), 1, 1), lambda TILE: (x, y, n, TILE))  # one tile a block
+    return y
+'''
+)
+IN_PLACE = (
+    HEAD.replace("ct.store(y,", "ct.store(x,")
+    + """\
+
+
+def run(x):
+    ct.launch(torch.cuda.current_stream(), (ct.cdiv(x.numel(), 64),), negate, (x, x, x.numel(), 64))
+"""
+)
+STREAM = BEFORE.replace("def run(x)", "def run(x, stream)").replace("torch.cuda.current_stream()", "stream")
+TUNED = BEFORE + "\n\nfaster = negate.replace_hints(occupancy=4)\n"
+LITERAL = BEFORE.replace("negate, (x, y, n, TILE)", "negate, (x, y, n, 1024)")
+ELSEWHERE = BEFORE.replace("    return y", "    return y, TILE")
+WITHOUT_TORCH = (
+    HEAD.replace("import torch\n", "")
+    + """\
+
+
+def run(x, y):
+    from torch import cuda
+    ct.launch(cuda.current_stream(), (1,), negate, (x, y, 64, 64))
+"""
+)
+DEFAULT = BEFORE.replace("def run(x)", "def run(x, TILE=1024)").replace("    TILE = 1024\n", "")
+
+EXAMPLES: tuple[Example, ...] = (
+    Example("hints of a fixed launch", "negate", "hints", BEFORE, HINTS),
+    Example("tile sizes of a fixed launch", "negate", "tiles", BEFORE, TILES),
+    Example("a stream of the caller", "negate", "hints", STREAM, refused="not certainly on torch.cuda"),
+    Example("hints set at run time", "negate", "hints", TUNED, refused="is tuned already"),
+    Example("a literal tile", "negate", "tiles", LITERAL, refused="passed to ct.launch as the literal 1024"),
+    Example("a tile used elsewhere", "negate", "tiles", ELSEWHERE, refused="decides more than the grid"),
+    Example("a tile that callers choose", "negate", "tiles", DEFAULT, refused="its caller chooses it"),
+    Example("no torch", "negate", "hints", WITHOUT_TORCH, refused="not certainly on torch.cuda"),
+    *SPACES,
+)

@@ -1,0 +1,259 @@
+"""Examples of C on kernels that are searched already."""
+
+from __future__ import annotations
+
+from kdiag.executors.edits.base import Example
+
+KERNEL = """\
+@ct.kernel
+def product(a, b, c, TILE_M: ct.Constant[int], TILE_N: ct.Constant[int], TILE_K: ct.Constant[int]):
+    row, column = ct.bid(0), ct.bid(1)
+    total = ct.zeros((TILE_M, TILE_N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, 1, (TILE_M, TILE_K))):
+        left = ct.load(a, (row, k), shape=(TILE_M, TILE_K), padding_mode=ct.PaddingMode.ZERO)
+        right = ct.load(b, (k, column), shape=(TILE_K, TILE_N), padding_mode=ct.PaddingMode.ZERO)
+        total = ct.mma(left.astype(ct.tfloat32), right.astype(ct.tfloat32), total)
+    ct.store(c, (row, column), total)
+"""
+IMPORTS = """\
+from types import SimpleNamespace
+
+import cuda.tile as ct
+import torch
+
+
+"""
+SEARCH = """\
+
+
+def configurations():
+    for n in (64, 256):
+        for ctas in (1, 2):
+            yield SimpleNamespace(TILE_M=128, TILE_N=n, TILE_K=32, num_ctas=ctas, occupancy=1)
+    yield SimpleNamespace(TILE_M=256, TILE_N=256, TILE_K=32, num_ctas=1, occupancy=1)
+
+
+"""
+RUN = """\
+def run(a, b, c):
+    stream = torch.cuda.current_stream()
+    key = (a.shape, b.shape, a.dtype, a.device)
+    if key not in FOUND:
+        result = ct.tune.exhaustive_search(
+            list(configurations()),
+            stream,
+            lambda cfg: (ct.cdiv(c.shape[0], cfg.TILE_M), ct.cdiv(c.shape[1], cfg.TILE_N)),
+            product,
+            lambda cfg: (a, b, c, cfg.TILE_M, cfg.TILE_N, cfg.TILE_K),
+            lambda cfg: {"num_ctas": cfg.num_ctas, "occupancy": cfg.occupancy},
+        )
+        best = result.best.config
+        FOUND[key] = best, product.replace_hints(num_ctas=best.num_ctas, occupancy=best.occupancy)
+    best, kernel = FOUND[key]
+    grid = (ct.cdiv(c.shape[0], best.TILE_M), ct.cdiv(c.shape[1], best.TILE_N))
+    ct.launch(stream, grid, kernel, (a, b, c, best.TILE_M, best.TILE_N, best.TILE_K))
+"""
+HEAD = IMPORTS + "FOUND = {}\n\n\n" + KERNEL + SEARCH.removesuffix("\n\n")
+BEFORE = IMPORTS + "FOUND = {}\n\n\n" + KERNEL + SEARCH + RUN
+LEGACY = (
+    IMPORTS.replace("import torch\n", "import torch\nfrom cuda.tile_experimental import autotune_launch\n")
+    + KERNEL
+    + SEARCH
+    + """\
+def run(a, b, c):
+    autotune_launch(
+        torch.cuda.current_stream(),
+        grid_fn=lambda cfg: (ct.cdiv(c.shape[0], cfg.TILE_M), ct.cdiv(c.shape[1], cfg.TILE_N)),
+        kernel=product,
+        args_fn=lambda cfg: (a, b, c, cfg.TILE_M, cfg.TILE_N, cfg.TILE_K),
+        hints_fn=lambda cfg: {"num_ctas": cfg.num_ctas, "occupancy": cfg.occupancy},
+        max_iter=20,
+        search_space=configurations,  # all of them
+    )
+"""
+)
+WIDE = (
+    HEAD
+    + '''\
+
+
+def _widened_product(configs):
+    """The configurations, then the same with other occupancies and eight warps for wide tiles. On sm_90 only."""
+    if torch.cuda.get_device_capability() != (9, 0):
+        return configs
+    others = []
+    for config in configs:
+        others += [type(config)(**{**vars(config), "occupancy": value}) for value in (1, 2, 4)]
+    wide = [config for config in (*configs, *others) if config.TILE_M * config.TILE_N >= 32768]
+    others += [type(config)(**{**vars(config), "num_worker_warps": 8}) for config in wide]
+    found = list(configs)
+    for config in others:
+        if config not in found:
+            found.append(config)
+    return found
+
+
+def run(a, b, c):
+    stream = torch.cuda.current_stream()
+    key = (a.shape, b.shape, a.dtype, a.device)
+    if key not in FOUND:
+        result = ct.tune.exhaustive_search(
+            _widened_product(list(configurations())),
+            stream,
+            lambda cfg: (ct.cdiv(c.shape[0], cfg.TILE_M), ct.cdiv(c.shape[1], cfg.TILE_N)),
+            product,
+            lambda cfg: (a, b, c, cfg.TILE_M, cfg.TILE_N, cfg.TILE_K),
+            lambda cfg: {"num_ctas": cfg.num_ctas, "occupancy": cfg.occupancy, "num_worker_warps": getattr(cfg, "num_worker_warps", None)},
+        )
+        best = result.best.config
+        FOUND[key] = best, product.replace_hints(num_ctas=best.num_ctas, occupancy=best.occupancy, num_worker_warps=getattr(best, "num_worker_warps", None))
+    best, kernel = FOUND[key]
+    grid = (ct.cdiv(c.shape[0], best.TILE_M), ct.cdiv(c.shape[1], best.TILE_N))
+    ct.launch(stream, grid, kernel, (a, b, c, best.TILE_M, best.TILE_N, best.TILE_K))
+'''
+)
+NARROW = (
+    HEAD
+    + '''\
+
+
+def _narrowed_product(configs):
+    """Without accumulators that four warps would spill and without repetitions. On sm_90 only."""
+    if torch.cuda.get_device_capability() != (9, 0):
+        return configs
+    kept = []
+    for config in configs:
+        if config.TILE_M * config.TILE_N <= 32768 * config.num_ctas and config not in kept:
+            kept.append(config)
+    return kept or configs
+
+
+def run(a, b, c):
+    stream = torch.cuda.current_stream()
+    key = (a.shape, b.shape, a.dtype, a.device)
+    if key not in FOUND:
+        result = ct.tune.exhaustive_search(
+            _narrowed_product(list(configurations())),
+            stream,
+            lambda cfg: (ct.cdiv(c.shape[0], cfg.TILE_M), ct.cdiv(c.shape[1], cfg.TILE_N)),
+            product,
+            lambda cfg: (a, b, c, cfg.TILE_M, cfg.TILE_N, cfg.TILE_K),
+            lambda cfg: {"num_ctas": cfg.num_ctas, "occupancy": cfg.occupancy},
+        )
+        best = result.best.config
+        FOUND[key] = best, product.replace_hints(num_ctas=best.num_ctas, occupancy=best.occupancy)
+    best, kernel = FOUND[key]
+    grid = (ct.cdiv(c.shape[0], best.TILE_M), ct.cdiv(c.shape[1], best.TILE_N))
+    ct.launch(stream, grid, kernel, (a, b, c, best.TILE_M, best.TILE_N, best.TILE_K))
+'''
+)
+FROZEN = (
+    HEAD
+    + """\
+
+
+# What the search for product found on sm_90.
+_PRODUCT_FROZEN = SimpleNamespace(TILE_M=128, TILE_N=256, TILE_K=32, num_ctas=2, occupancy=1)
+
+
+def run(a, b, c):
+    stream = torch.cuda.current_stream()
+    key = (a.shape, b.shape, a.dtype, a.device)
+    if key not in FOUND:
+        if _PRODUCT_FROZEN in list(configurations()):
+            best = _PRODUCT_FROZEN
+        else:
+            result = ct.tune.exhaustive_search(
+                list(configurations()),
+                stream,
+                lambda cfg: (ct.cdiv(c.shape[0], cfg.TILE_M), ct.cdiv(c.shape[1], cfg.TILE_N)),
+                product,
+                lambda cfg: (a, b, c, cfg.TILE_M, cfg.TILE_N, cfg.TILE_K),
+                lambda cfg: {"num_ctas": cfg.num_ctas, "occupancy": cfg.occupancy},
+            )
+            best = result.best.config
+        FOUND[key] = best, product.replace_hints(num_ctas=best.num_ctas, occupancy=best.occupancy)
+    best, kernel = FOUND[key]
+    grid = (ct.cdiv(c.shape[0], best.TILE_M), ct.cdiv(c.shape[1], best.TILE_N))
+    ct.launch(stream, grid, kernel, (a, b, c, best.TILE_M, best.TILE_N, best.TILE_K))
+"""
+)
+MODERN = (
+    IMPORTS
+    + KERNEL
+    + SEARCH.removesuffix("\n\n")
+    + '''\
+
+
+_PRODUCT_TUNED = {}
+
+
+def _launch_tuned_product(stream, grid_fn, args_fn, search_space, launch_args_fn=None, hints_fn=None):
+    """Launch product with the configuration that is fastest for such arrays and constants.
+
+    It is searched for once and kept with its kernel object. The search runs on what `args_fn` gives; without
+    `launch_args_fn` these are the arrays of the launch, and those that the kernel may write are copied.
+    """
+
+    def copy(array):
+        span = 1 + sum((n - 1) * step for n, step in zip(array.shape, array.stride())) if array.numel() else 0
+        flat = array.detach().as_strided((span,), (1,)).clone()
+        return flat.as_strided(array.shape, array.stride())
+
+    def scratch(config):
+        if launch_args_fn is not None:
+            return args_fn(config)
+        return tuple(
+            copy(value) if at in (2,) and isinstance(value, torch.Tensor) else value
+            for at, value in enumerate(args_fn(config))
+        )
+
+    space = tuple(search_space() if callable(search_space) else search_space)
+    arguments = (launch_args_fn or args_fn)(space[0])
+    key = (
+        tuple(grid_fn(space[0])),
+        tuple((a.shape, a.stride(), a.dtype, a.device) for a in arguments if isinstance(a, torch.Tensor)),
+        tuple(arguments[at] for at in (3, 4, 5)),
+    )
+    if key not in _PRODUCT_TUNED:
+        result = ct.tune.exhaustive_search(
+            space, stream, grid_fn, product, scratch, hints_fn, quiet=True
+        )
+        config = result.best.config
+        _PRODUCT_TUNED[key] = config, product.replace_hints(**(hints_fn(config) if hints_fn else {}))
+    config, kernel = _PRODUCT_TUNED[key]
+    ct.launch(stream, grid_fn(config), kernel, (launch_args_fn or args_fn)(config))
+
+
+def run(a, b, c):
+    _launch_tuned_product(
+        stream=torch.cuda.current_stream(),
+        grid_fn=lambda cfg: (ct.cdiv(c.shape[0], cfg.TILE_M), ct.cdiv(c.shape[1], cfg.TILE_N)),
+        args_fn=lambda cfg: (a, b, c, cfg.TILE_M, cfg.TILE_N, cfg.TILE_K),
+        hints_fn=lambda cfg: {"num_ctas": cfg.num_ctas, "occupancy": cfg.occupancy},
+        search_space=configurations,  # all of them
+    )
+'''
+)
+CONFIGURATION = {"TILE_M": 128, "TILE_N": 256, "TILE_K": 32, "num_ctas": 2, "occupancy": 1}
+USED = BEFORE.replace("best = result.best.config", "print(result)\n        best = result.best.config")
+FIXED = BEFORE.replace("occupancy=best.occupancy", "occupancy=2")
+KEYED = LEGACY.replace("max_iter=20", "key=1")
+RETURNED = LEGACY.replace("    autotune_launch(", "    return autotune_launch(")
+SMALL = BEFORE.replace("(64, 256)", "(64,)").replace("TILE_N=256", "TILE_N=64")
+
+EXAMPLES: tuple[Example, ...] = (
+    Example("a wider space", "product", "widen", BEFORE, WIDE),
+    Example("a narrower space", "product", "narrow", BEFORE, NARROW),
+    Example("what was found", "product", "freeze", BEFORE, FROZEN, settings=CONFIGURATION),
+    Example("the old tuner", "product", "legacy-to-modern", LEGACY, MODERN),
+    Example("nothing found", "product", "freeze", BEFORE, refused="no captured launch says which"),
+    Example("a field too few", "product", "freeze", BEFORE, refused="differ in", settings={"TILE_M": 64}),
+    Example("a result in use", "product", "freeze", USED, refused="not taken in the", settings=CONFIGURATION),
+    Example("a fixed occupancy", "product", "widen", FIXED, refused="does not take the kernel's occupancy"),
+    Example("nothing to drop", "product", "narrow", SMALL, refused="no configuration of the search would be"),
+    Example("a key", "product", "legacy-to-modern", KEYED, refused="gets key, which the search has not"),
+    Example(
+        "a result", "product", "legacy-to-modern", RETURNED, refused="the result of autotune_launch is used"
+    ),
+)

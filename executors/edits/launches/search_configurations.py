@@ -1,0 +1,260 @@
+"""What the configurations of a search are made of, and which hints the wrapper takes from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.hints import OCCUPANCY
+from kdiag.executors.edits.launches.search import (
+    SEARCH,
+    Search,
+    function_around,
+    module_functions,
+    searches,
+)
+from kdiag.executors.edits.syntax.bindings import Bindings, names_in
+from kdiag.executors.edits.syntax.kernel_source import (
+    KernelSource,
+    argument,
+    dotted,
+    integer,
+    keyword,
+    nodes,
+)
+
+ROWS, COLUMNS = re.compile(r"(TILE|BLOCK)(_SIZE)?_M"), re.compile(r"(TILE|BLOCK)(_SIZE)?_N")
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """The list that a search is given: its expression, what makes a configuration, and the values of each field.
+
+    The values are those written as literals or looped over; None where they are computed.
+    """
+
+    expression: cst.BaseExpression
+    function: cst.FunctionDef
+    constructor: str
+    fields: Mapping[str, frozenset[int] | None]
+    search: cst.Call
+
+    @property
+    def product(self) -> tuple[str, str] | None:
+        """The fields that are rows and columns of a tile."""
+        rows = [name for name in self.fields if ROWS.fullmatch(name)]
+        columns = [name for name in self.fields if COLUMNS.fullmatch(name)]
+        return (rows[0], columns[0]) if len(rows) == len(columns) == 1 else None
+
+
+@dataclass(frozen=True)
+class Constructor:
+    """The class of a configuration and its fields."""
+
+    name: str
+    fields: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Uses:
+    """Where a wrapper takes hints from a configuration.
+
+    `searched` are the hints of the search, `dictionary` the literal that holds them and `parameter` what it calls the
+    configuration; `launched` are the calls that make the launched kernel, each with its name for the configuration;
+    `elsewhere` is the line of another use of the occupancy.
+    """
+
+    searched: frozenset[str]
+    dictionary: cst.Dict | None
+    parameter: str
+    launched: tuple[tuple[cst.Call, str], ...]
+    elsewhere: int | None
+
+
+def spaces(read: KernelSource) -> list[Space] | Skipped:
+    """The search spaces of a kernel's searches, or why there is none that can be read."""
+    given = [(found.space, found.call, found.function) for found in searches(read)] or _candidates(read)
+    if not given:
+        return Skipped(f"the file has no ct.tune.exhaustive_search of {read.function.name.value}")
+    found = []
+    for expression, call, function in given:
+        made = _constructions(read, expression, call)
+        names = {dotted(one.func) or "" for one in made}
+        if len(names) != 1:
+            line = read.place(expression).line
+            return Skipped(f"line {line}: the configurations are not made by one class of named fields")
+        fields = _fields(read, made)
+        found.append(Space(expression, function, names.pop(), fields, call))
+    return found
+
+
+def constructor(read: KernelSource, found: Sequence[Search]) -> Constructor | None:
+    """The class that makes the configurations of these searches, with the fields that all of them have."""
+    made = [call for search in found for call in _constructions(read, search.space, search.call)]
+    names = {dotted(call.func) or "" for call in made}
+    fields = {frozenset(a.keyword.value for a in call.args if a.keyword is not None) for call in made}
+    return Constructor(names.pop(), fields.pop()) if len(names) == len(fields) == 1 else None
+
+
+def uses(read: KernelSource, space: Space) -> Uses:
+    """Which hints the function around a search takes from the configuration."""
+    hints_fn = argument(space.search, 5, "hints_fn")
+    dictionary, parameter = _returned(read, hints_fn, space) if hints_fn is not None else (None, "")
+    searched = _from_configuration(dictionary, parameter)
+    launched = tuple(
+        (call, dotted(value.value) or "")
+        for call in nodes(space.function, cst.Call)
+        if (dotted(call.func) or "").endswith("replace_hints")
+        and (given := keyword(call, OCCUPANCY)) is not None
+        and isinstance(value := given.value, cst.Attribute)
+        and value.attr.value == OCCUPANCY
+    )
+    known: list[cst.CSTNode] = [call for call, _ in launched]
+    known += [dictionary] if dictionary is not None else []
+    inside = {node for part in known for node in nodes(part, cst.Attribute)}
+    strings = nodes(space.function, cst.SimpleString)
+    others: list[cst.CSTNode] = [
+        *(n for n in nodes(space.function, cst.Attribute) if n.attr.value == OCCUPANCY and n not in inside),
+        *(
+            t
+            for t in strings
+            if t.evaluated_value == OCCUPANCY and not isinstance(read.parents[t], cst.DictElement)
+        ),
+    ]
+    line = min((read.place(node).line for node in others), default=None)
+    return Uses(searched, dictionary, parameter, launched, line)
+
+
+def _candidates(read: KernelSource) -> list[tuple[cst.BaseExpression, cst.Call, cst.FunctionDef]]:
+    """Spaces that a record hands to the search together with the kernel: `Candidate(kernel=k, configs=...)`."""
+    kernel = read.function.name.value
+    found = []
+    for call in nodes(read.module, cst.Call):
+        named, space = keyword(call, "kernel"), keyword(call, "configs")
+        function = function_around(read, call)
+        if named is None or space is None or function is None or dotted(named.value) != kernel:
+            continue
+        tuners = [c for c in nodes(function, cst.Call) if (dotted(c.func) or "").endswith(SEARCH)]
+        if len(tuners) == 1:
+            found.append((space.value, tuners[0], function))
+    return found
+
+
+def _constructions(read: KernelSource, expression: cst.BaseExpression, use: cst.Call) -> list[cst.Call]:
+    """The calls that make configurations, in the functions and constants that a space is made of."""
+    functions, classes = module_functions(read), _classes(read)
+    parts: list[cst.CSTNode] = [expression]
+    parts += _assigned(function_around(read, use), expression)
+    seen: set[str] = set()
+    for part in parts:
+        for name in sorted(names_in(part) - seen):
+            found = functions[name].body if name in functions else _module_value(read, name)
+            if found is not None:
+                seen.add(name)
+                parts.append(found)
+    return [call for part in parts for call in nodes(part, cst.Call) if _constructs(call, classes)]
+
+
+def _assigned(function: cst.FunctionDef | None, expression: cst.BaseExpression) -> list[cst.CSTNode]:
+    """Every value that the local names in an expression are given, and the names in those."""
+    parts: list[cst.CSTNode] = [expression]
+    seen: set[str] = set()
+    statements = list(nodes(function, cst.Assign)) if function is not None else []
+    for part in parts:
+        for name in sorted(names_in(part) - seen):
+            seen.add(name)
+            parts += [s.value for s in statements if name in {dotted(t.target) for t in s.targets}]
+    return parts[1:]
+
+
+def _constructs(call: cst.Call, classes: set[str]) -> bool:
+    name = dotted(call.func) or ""
+    named = bool(call.args) and all(a.keyword is not None for a in call.args)
+    return named and (name.rpartition(".")[2] == "SimpleNamespace" or name in classes)
+
+
+def _classes(read: KernelSource) -> set[str]:
+    """The dataclasses of the module that keep their fields in a dictionary."""
+    found = set()
+    for statement in read.module.body:
+        if isinstance(statement, cst.ClassDef):
+            written = " ".join(read.text(d) for d in statement.decorators)
+            if "dataclass" in written and "slots" not in written:
+                found.add(statement.name.value)
+    return found
+
+
+def _module_value(read: KernelSource, name: str) -> cst.BaseExpression | None:
+    found = [
+        statement.value
+        for line in read.module.body
+        if isinstance(line, cst.SimpleStatementLine)
+        for statement in line.body
+        if isinstance(statement, cst.Assign) and [dotted(t.target) for t in statement.targets] == [name]
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _fields(read: KernelSource, made: list[cst.Call]) -> dict[str, frozenset[int] | None]:
+    """The fields that every configuration has, with their values."""
+    found: dict[str, frozenset[int] | None] = {}
+    shared = set.intersection(*({a.keyword.value for a in call.args if a.keyword} for call in made))
+    for call in made:
+        for given in call.args:
+            name = given.keyword.value if given.keyword is not None else ""
+            if name in shared:
+                values, known = _values(read, given.value), found.get(name, frozenset())
+                found[name] = None if values is None or known is None else known | values
+    return found
+
+
+def _values(read: KernelSource, expression: cst.BaseExpression) -> frozenset[int] | None:
+    """The integers that an expression in a configuration may be: a literal, or the variable of a loop over literals."""
+    literal = integer(expression)
+    if literal is not None:
+        return frozenset({literal})
+    function = function_around(read, expression)
+    if not isinstance(expression, cst.Name):
+        return None
+    over: cst.BaseExpression | None = None
+    if function is not None:
+        bindings = Bindings(function, read.parents, read.positions)
+        bound = bindings.reaching(expression.value, expression)
+        if bound is not None and bound.value is not None:
+            return _values(read, bound.value) if integer(bound.value) is not None else None
+        over = bound.loop.iter if bound is not None and bound.loop is not None else None
+        if isinstance(over, cst.Name):
+            outer = bindings.reaching(over.value, over)
+            over = outer.value if outer is not None else None
+    if isinstance(over, cst.List | cst.Tuple):
+        values = [integer(element.value) for element in over.elements]
+        return None if None in values else frozenset(value for value in values if value is not None)
+    return None
+
+
+def _returned(read: KernelSource, hints_fn: cst.BaseExpression, space: Space) -> tuple[cst.Dict | None, str]:
+    """The dictionary that a lambda or a function inside the wrapper returns, and its name for the configuration."""
+    if isinstance(hints_fn, cst.Lambda) and len(hints_fn.params.params) == 1:
+        body = hints_fn.body
+        return body if isinstance(body, cst.Dict) else None, hints_fn.params.params[0].name.value
+    inner = [f for f in nodes(space.function.body, cst.FunctionDef) if f.name.value == dotted(hints_fn)]
+    if len(inner) == 1 and len(inner[0].params.params) == 1:
+        returns = [r.value for r in nodes(inner[0], cst.Return)]
+        value = returns[0] if len(returns) == 1 else None
+        return value if isinstance(value, cst.Dict) else None, inner[0].params.params[0].name.value
+    return None, ""
+
+
+def _from_configuration(dictionary: cst.Dict | None, parameter: str) -> frozenset[str]:
+    """The hints whose value is the configuration's field of that name."""
+    found = set()
+    for element in dictionary.elements if dictionary is not None else ():
+        if isinstance(element, cst.DictElement) and isinstance(element.key, cst.SimpleString):
+            name = element.key.raw_value
+            if dotted(element.value) == f"{parameter}.{name}":
+                found.add(name)
+    return frozenset(found)
