@@ -20,7 +20,7 @@ pytestmark = [
 import tilegym_attention as attend  # noqa: E402 - after the skips
 import tilegym_streams as streams  # noqa: E402
 from kdiag.executors.emulator import emulate  # noqa: E402
-from tilegym_cases import CASES, Case, called, errors  # noqa: E402
+from tilegym_cases import CASES, Case, called, compared  # noqa: E402
 from tilegym_references import BF16, FP32, Check  # noqa: E402
 
 
@@ -41,10 +41,8 @@ def agrees(check: Check) -> None:
     assert emulation.launches > 0
     found = {fault.kind for fault in emulation.faults if not fault.warning}
     assert found == check.faults, "\n".join(map(str, emulation.faults))
-    for error, allowed in errors(given, check.expected, check) if check.compared else ():
-        assert error <= allowed, (
-            f"off by {error:.3g}, {error / allowed if allowed else 0:.2f} of what is allowed"
-        )
+    for one in compared(given, check.expected, check) if check.compared else ():
+        assert one.error <= one.allowed
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])

@@ -70,15 +70,26 @@ def called(check: Check) -> Any:
     return check.arguments[2] if result is None else result
 
 
-def errors(given: Any, expected: Any, check: Check) -> Iterator[tuple[float, float]]:
-    """The largest error of each tensor, and the largest that is allowed."""
+@dataclass(frozen=True)
+class Compared:
+    """The largest error of one tensor of a result, the largest allowed, and the largest element expected."""
+
+    error: float
+    allowed: float
+    scale: float
+    dtype: str
+
+
+def compared(given: Any, expected: Any, check: Check) -> Iterator[Compared]:
+    """Every tensor of a result beside what is expected of it."""
     if isinstance(expected, tuple | list):
         for one, other in zip(given, expected, strict=False):
-            yield from errors(one, other, check)
+            yield from compared(one, other, check)
     elif expected is not None:
         epsilon = torch.finfo(given.dtype).eps if check.epsilon is None else check.epsilon
-        allowed = check.units * epsilon * float(expected.abs().max())
-        yield float((given.detach().double() - expected.double()).abs().max()), allowed
+        scale = float(expected.abs().max())
+        error = float((given.detach().double() - expected.double()).abs().max())
+        yield Compared(error, check.units * epsilon * scale, scale, str(given.dtype).removeprefix("torch."))
 
 
 SOFTMAX = [
