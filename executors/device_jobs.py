@@ -21,7 +21,7 @@ from kdiag.executors.correctness import (
 from kdiag.executors.device_timing import Budget, Flush, copy_gbs, interleaved, matrix_tflops
 from kdiag.executors.paired_statistics import noise_floor, paired_ratio
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu
-from kdiag.workload import Workload, load_module
+from kdiag.workload import Workload, load_kernel, load_module
 
 SEEDS = (1, 2)
 # The matrix product that bounds a workload, by the dtype of its inputs: float32 may use TF32 at best.
@@ -106,7 +106,7 @@ def _checks(
 
 
 def _load(workload: Workload, source: Source) -> tuple[ModuleType, ModuleType]:
-    module = load_module(source.path, search=workload.kernel_file.parent, source_hash=source.hash)
+    module = load_kernel(workload.kernel_file, source.path, source_hash=source.hash)
     return load_module(workload.path, search=workload.path.parent), module
 
 

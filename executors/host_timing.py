@@ -15,7 +15,7 @@ from kdiag import isolate
 from kdiag.executors.bench import Source
 from kdiag.isolate import Died
 from kdiag.records import Evidence
-from kdiag.workload import Workload, load_module
+from kdiag.workload import Workload, load_kernel, load_module
 
 TIMEOUT_S = 120.0  # compilation of the kernel included
 SEED = 1
@@ -67,8 +67,8 @@ def _time_runs(request: TimingRequest) -> RunTiming:
     from kdiag.executors.pm_sampling.launches import recorded_launches
 
     with recorded_launches() as launches:
-        search = request.workload.kernel_file.parent
-        module = load_module(request.source.path, search=search, source_hash=request.source.hash)
+        kernel_file, source = request.workload.kernel_file, request.source
+        module = load_kernel(kernel_file, source.path, source_hash=source.hash)
         workload = load_module(request.workload.path, search=request.workload.path.parent)
         config = workload.configs()[request.configuration]
         inputs = workload.make_inputs(config, "cuda", SEED)

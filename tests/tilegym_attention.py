@@ -146,7 +146,9 @@ def sparse_mla(shape: Heads, dtype: torch.dtype, chosen: int) -> Check:
     return Check("experimental.sparse_mla:tile_sparse_mla", (q, k, v, indices, qpe, kpe), expected, units=2)
 
 
-def delta_rule(shape: Shape, dtype: torch.dtype, *, chunked: bool, **options: Any) -> Check:
+def delta_rule(
+    shape: Shape, dtype: torch.dtype, *, chunked: bool, tuned: bool = True, **options: Any
+) -> Check:
     """`shape` is (batch, length, heads, size, size of a value)."""
     batch, length, heads, size, width = shape
     q, k = (torch.nn.functional.normalize(values(batch, length, heads, size), dim=-1) for _ in range(2))
@@ -165,8 +167,15 @@ def delta_rule(shape: Shape, dtype: torch.dtype, *, chunked: bool, **options: An
     expected = (torch.stack(outputs, 1), state)
     epsilon = torch.finfo(BF16 if dtype == FP16 else dtype).eps
     epsilon = TF32_EPSILON if chunked and dtype == FP32 else epsilon
-    options = {"output_final_state": True} | options
-    return Check(f"{name}:{name}", (q, k, v, decay, beta), expected, options, units=2, epsilon=epsilon)
+    return Check(
+        f"{name}:{name}",
+        (q, k, v, decay, beta),
+        expected,
+        {"output_final_state": True} | options,
+        units=2,
+        epsilon=epsilon,
+        tuned=tuned,
+    )
 
 
 def moe_align(shape: Shape, experts: int, block: int) -> Check:

@@ -21,7 +21,7 @@ class Check:
     `units` is the largest error allowed, in units of `epsilon` (None: that of a result's dtype) of the largest element
     of the result. `faults` are the kinds of fault that the operator's own kernels have at these arguments. With `gradient`,
     that of the result, `expected` are the gradients of the arguments that require one. Not `compared` is a result that a
-    fault decides.
+    fault decides. Not `tuned` is a call for which TileGym is told not to tune.
     """
 
     operator: str
@@ -33,6 +33,7 @@ class Check:
     target: str = "sm_90"
     gradient: Tensor | None = None
     compared: bool = True
+    tuned: bool = True
     faults: frozenset[str] = frozenset()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from kdiag import isolate
 from kdiag.errors import WorkloadError
 from kdiag.isolate import Died
+from kdiag.package_copy import member_of
 from kdiag.records import Launch
 
 # What a function is called with: positional arguments, or keyword arguments.
@@ -110,12 +111,7 @@ def _import(place: str) -> ModuleType:
 
 
 def _module_of(path: Path) -> tuple[str, str]:
-    """The folder to search and the dotted name by which a file is imported, its packages included."""
-    file = path.resolve()
-    if not file.is_file():
+    if not path.is_file():
         raise WorkloadError(f"There is no file {path}.")
-    parts, folder = [file.stem], file.parent
-    while (folder / "__init__.py").is_file():
-        parts.insert(0, folder.name)
-        folder = folder.parent
-    return str(folder), ".".join(parts)
+    folder, name = member_of(path)
+    return str(folder), name

@@ -19,7 +19,7 @@ from kdiag.cutile.gpu_stand_in import CudaOn, gpu_stand_in
 from kdiag.cutile.hooks import launching_through
 from kdiag.diagnose.capture.record import Captured, Recorder
 from kdiag.errors import WorkloadError
-from kdiag.workload import Workload, load_module
+from kdiag.workload import Workload, load_kernel, load_module
 
 __all__ = ["Captured", "capture", "run_on_stand_in"]
 
@@ -35,7 +35,7 @@ def capture(workload: Workload, source: Path, target: str) -> tuple[Captured, ..
     recorder = Recorder(target)
     with gpu_stand_in(target), launching_through(recorder):
         with CudaOn("cpu"):
-            module = load_module(source, search=workload.kernel_file.parent)
+            module = load_kernel(workload.kernel_file, source)
             described = load_module(workload.path, search=workload.path.parent)
             configurations = list(described.configs())
         for index, config in enumerate(configurations):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -41,10 +42,18 @@ class CompileRequest:
 
 
 def compile_source(request: CompileRequest) -> Compilation:
-    """Return the evidence of every captured launch, in order; each (kernel, signature, hints) is compiled once."""
+    """Capture the launches of the source and compile them."""
+    try:
+        launches = capture(request.workload, request.source, request.target)
+    except ToolMissing as missing:
+        return CompileFailure("unavailable", str(missing))
+    return compile_launches(launches, request)
+
+
+def compile_launches(launches: Sequence[Captured], request: CompileRequest) -> Compilation:
+    """The evidence of captured launches, in order; each (kernel, signature, hints) is compiled once."""
     try:
         compiler = find_tileiras()
-        launches = capture(request.workload, request.source, request.target)
     except ToolMissing as missing:
         return CompileFailure("unavailable", str(missing))
     known: dict[tuple[str, str], CompileEvidence] = {}

@@ -13,7 +13,7 @@ from kdiag.errors import UsageError, WorkloadError
 from kdiag.executors.bench import Source
 from kdiag.isolate import Died
 from kdiag.records import ConfigurationCheck, EmulatedConfiguration
-from kdiag.workload import Workload, load_module
+from kdiag.workload import Workload, load_kernel, load_module
 
 SEED = 1
 
@@ -95,7 +95,7 @@ def _loaded(request: EmulationRequest) -> tuple[ModuleType, ModuleType]:
 
     with emulate(request.target):
         source, workload = request.source, request.workload
-        module = load_module(source.path, search=workload.kernel_file.parent, source_hash=source.hash)
+        module = load_kernel(workload.kernel_file, source.path, source_hash=source.hash)
         return load_module(workload.path, search=workload.path.parent), module
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import torch
 
-from kdiag.workload import Workload, load_module, read
+from kdiag.workload import Workload, load_kernel, load_module, read
 
 
 def main(workload_path: Path, source: Path) -> None:
     """Launch the workload's first configuration twice on the GPU."""
     described = read(workload_path)
     assert isinstance(described, Workload)
-    module = load_module(source, search=described.kernel_file.parent)
+    module = load_kernel(described.kernel_file, source)
     workload = load_module(workload_path, search=workload_path.parent)
     inputs = workload.make_inputs(workload.configs()[0], "cuda", 1)
     for _ in range(2):

@@ -20,7 +20,7 @@ from kdiag.executors.pm_sampling.windows import (
 )
 from kdiag.records import Evidence
 from kdiag.rules.load_metrics import load_metrics
-from kdiag.workload import load_module
+from kdiag.workload import load_kernel, load_module
 
 SEED = 1
 
@@ -59,8 +59,8 @@ def captured(request: PmRequest) -> tuple[GpuLaunch, tuple[str, ...]]:
     The last, because a wrapper that tunes launches its candidates first.
     """
     with recorded_launches() as launches:
-        search = request.workload.kernel_file.parent
-        module = load_module(request.source.path, search=search, source_hash=request.source.hash)
+        kernel_file, source = request.workload.kernel_file, request.source
+        module = load_kernel(kernel_file, source.path, source_hash=source.hash)
         workload = load_module(request.workload.path, search=request.workload.path.parent)
         config = workload.configs()[request.configuration]
         workload.run(module, workload.make_inputs(config, "cuda", SEED))

@@ -1,7 +1,7 @@
 """What `auto` needs to know about a kernel: the workload file, read without importing it, and loaded in a child.
 
 A Python workload follows the protocol of `docs/workload.md`. It is imported only in child processes
-(`load_module`), because it imports torch and runs the user's code; `read` looks at its text alone.
+(`load_module`, `load_kernel`), because it imports torch and runs the user's code; `read` looks at its text alone.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from kdiag.errors import WorkloadError
+from kdiag.package_copy import PackageCopy, member_of
 
 REQUIRED = ("configs", "make_inputs", "run", "reference", "bytes_moved", "flops")
 
@@ -153,9 +154,7 @@ def load_module(path: Path, *, search: Path, source_hash: str | None = None) -> 
     With `source_hash` (SHA-256 of the text) the import proves that what was measured is what was written:
     raises WorkloadError if the file says something else.
     """
-    data = path.read_bytes()
-    if source_hash is not None and hashlib.sha256(data).hexdigest() != source_hash:
-        raise WorkloadError(f"{path} changed on disk after it was written; nothing was measured.")
+    _read_verified(path, source_hash)
     if str(search) not in sys.path:
         sys.path.insert(0, str(search))
     name = f"kdiag_loaded_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
@@ -166,6 +165,33 @@ def load_module(path: Path, *, search: Path, source_hash: str | None = None) -> 
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def load_kernel(kernel_file: Path, source: Path, *, source_hash: str | None = None) -> ModuleType:
+    """Import `source`, a version of `kernel_file`, in its place. Child processes only.
+
+    A kernel file of a package is imported as its member: relative imports work, and the package's other modules get
+    this version as well (see `package_copy`). With `source_hash` as for `load_module`, whose WorkloadError it raises.
+    """
+    folder, name = member_of(kernel_file)
+    if "." not in name:
+        return load_module(source, search=kernel_file.parent, source_hash=source_hash)
+    data = _read_verified(source, source_hash)
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    if (
+        str(kernel_file.parent) not in sys.path
+    ):  # last: a module of the package must not hide another of its name
+        sys.path.append(str(kernel_file.parent))
+    return PackageCopy(name, source, data).load()
+
+
+def _read_verified(path: Path, expected: str | None) -> bytes:
+    """What a file holds. Raises WorkloadError if that is not what is expected."""
+    data = path.read_bytes()
+    if expected is not None and hashlib.sha256(data).hexdigest() != expected:
+        raise WorkloadError(f"{path} changed on disk after it was written; nothing was measured.")
+    return data
 
 
 def source_hash(text: str) -> str:

@@ -1,0 +1,216 @@
+"""Kernel files that are members of a package: they are imported as such, and everything sees the version that is meant."""
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kdiag.errors import WorkloadError
+from kdiag.package_copy import PackageCopy, member_of
+from kdiag.workload import load_kernel, source_hash
+
+KERNEL = """
+from . import registry
+from ..scale import FACTOR
+from pack.registry import register
+
+VALUE = 1
+
+@register("value")
+def value():
+    return VALUE * FACTOR
+
+def late():
+    from .other import shown
+    return shown()
+
+def later():
+    import pack.ops.other
+    return pack.ops.other.VALUE
+"""
+PACKAGE = {
+    "pack/__init__.py": "from . import ops\n",
+    "pack/scale.py": "FACTOR = 10\n",
+    "pack/registry.py": "FOUND = {}\ndef register(name):\n    return lambda function: FOUND.setdefault(name, function)\n",
+    "pack/ops/__init__.py": "from .kernel import value\nfrom . import kernel as module\n",
+    "pack/ops/registry.py": "",
+    "pack/ops/other.py": "from .kernel import VALUE\ndef shown():\n    from pack.ops import kernel\n    return kernel.VALUE, VALUE\n",
+    "pack/ops/kernel.py": KERNEL,
+}
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The kernel file of a package; nothing of it stays imported."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    monkeypatch.setattr(PackageCopy, "_active", None)
+    for name, text in PACKAGE.items():
+        path = tmp_path / "root" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    yield tmp_path / "root" / "pack" / "ops" / "kernel.py"
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pack"]:
+        del sys.modules[name]
+
+
+def edited(kernel_file: Path, value: object) -> Path:
+    """A version of the kernel file, kept elsewhere as candidates are."""
+    path = kernel_file.parents[3] / str(value) / kernel_file.name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(KERNEL.replace("VALUE = 1\n", f"VALUE = {value}\n"))
+    return path
+
+
+def test_a_file_is_named_with_its_packages(package: Path) -> None:
+    root = package.parents[2]
+    assert member_of(package) == (root, "pack.ops.kernel")
+    assert member_of(root / "alone.py") == (root, "alone")
+
+
+def test_the_edited_file_stands_in_the_place_of_the_original(package: Path) -> None:
+    path = edited(package, 7)
+    module = load_kernel(package, path, source_hash=source_hash(path.read_text()))
+    assert (module.__name__, module.__file__, module.value()) == ("pack.ops.kernel", str(path), 70)
+    import pack  # type: ignore[import-not-found, unused-ignore]
+
+    assert pack.ops.value is module.value
+    assert dict(pack.registry.FOUND) == {"value": module.value}
+    assert module.late() == (7, 7)
+
+
+def test_modules_that_had_the_original_are_imported_anew(package: Path) -> None:
+    load_kernel(package, package)
+    import pack.ops.other  # type: ignore[import-not-found, unused-ignore]
+
+    before = pack.ops.other
+    module = load_kernel(package, edited(package, 7))
+    assert (before.VALUE, module.late()) == (1, (7, 7))
+
+
+def test_copies_beside_each_other_keep_to_themselves(package: Path) -> None:
+    """Also in what their functions import when they are called, the first time and every time after."""
+    paths = [package, edited(package, 2), edited(package, 3)]
+    modules = [load_kernel(package, path) for path in paths]
+    for _ in range(2):
+        assert [module.late() for module in modules] == [(1, 1), (2, 2), (3, 3)]
+        assert [module.later() for module in modules] == [1, 2, 3]
+    import pack
+
+    assert pack.ops.module is modules[-1]
+
+
+def test_what_is_imported_is_what_was_written(package: Path) -> None:
+    path = edited(package, 7)
+    expected = source_hash(path.read_text())
+    assert load_kernel(package, path, source_hash=expected).VALUE == 7
+    stat = path.stat()
+    path.write_text(path.read_text().replace("VALUE = 7", "VALUE = 8"))
+    with pytest.raises(WorkloadError, match="changed on disk"):
+        load_kernel(package, path, source_hash=expected)
+    import os
+
+    os.utime(
+        path, ns=(stat.st_atime_ns, stat.st_mtime_ns)
+    )  # bytecode of the same age and size must not be taken
+    assert load_kernel(package, path).VALUE == 8
+
+
+def test_a_package_that_hides_errors_hides_none(package: Path) -> None:
+    (package.parent / "__init__.py").write_text(
+        "try:\n    from . import kernel\nexcept ImportError:\n    kernel = None\n"
+    )
+    path = edited(package, "missing_name")
+    with pytest.raises(NameError):
+        load_kernel(package, path)
+    path.write_text("import no_such_module\n")
+    with pytest.raises(ModuleNotFoundError):
+        load_kernel(package, path)
+    assert load_kernel(package, edited(package, 4)).VALUE == 4
+
+
+def test_a_sibling_imported_by_its_bare_name_is_still_found(package: Path) -> None:
+    (package.parent / "sibling.py").write_text("WORD = 'beside'\n")
+    path = edited(package, 7)
+    path.write_text(f"from sibling import WORD\n{KERNEL}")
+    assert load_kernel(package, path).WORD == "beside"
+    del sys.modules["sibling"]
+
+
+def test_a_file_outside_a_package_is_loaded_alone(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text("VALUE = 1\n")
+    assert load_kernel(tmp_path / "other.py", path).__name__.startswith("kdiag_loaded_")
+
+
+WORKLOAD = """
+import torch
+
+KERNEL_FILE = "pack/ops/kernel.py"
+
+def configs():
+    return [{"n": 100}]
+
+def make_inputs(config, device, seed):
+    return {"x": torch.ones(config["n"], device=device)}
+
+def run(module, inputs):
+    import pack.ops
+    assert pack.ops.double is module.double
+    return module.double(inputs["x"])
+
+def reference(inputs):
+    return inputs["x"].double() * 2
+
+def bytes_moved(config):
+    return 0
+
+def flops(config):
+    return 0
+"""
+DOUBLE = """
+import cuda.tile as ct
+import torch
+from ..scale import doubled
+
+@ct.kernel
+def double_kernel(x, y):
+    i = ct.bid(0)
+    ct.store(y, (i,), doubled(ct.load(x, (i,), (16,), padding_mode=ct.PaddingMode.ZERO)))
+
+def double(x):
+    y = torch.empty_like(x)
+    ct.launch(torch.cuda.current_stream(), (ct.cdiv(x.shape[0], 16),), double_kernel, (x, y))
+    return y
+"""
+
+
+@pytest.mark.compiler
+def test_a_workload_for_a_kernel_file_of_a_package_is_captured_compiled_and_emulated(
+    package: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("cuda.tile")
+    pytest.importorskip("torch")
+    root = package.parents[2]
+    package.write_text(DOUBLE)
+    (root / "pack" / "scale.py").write_text("def doubled(x):\n    return x + x\n")
+    (package.parent / "__init__.py").write_text("from .kernel import double\n")
+    (root / "w.py").write_text(textwrap.dedent(WORKLOAD))
+    command = [sys.executable, "-m", "kdiag", "emulate", str(root / "w.py")]
+    assert subprocess.run(command, capture_output=True, text=True, check=False).returncode == 0
+
+    from kdiag.diagnose.compiler.compile import compile_workload
+    from kdiag.workload import Workload, read
+
+    described = read(root / "w.py")
+    assert isinstance(described, Workload)
+    candidate = tmp_path / "c" / "kernel.py"
+    candidate.parent.mkdir()
+    candidate.write_text(
+        DOUBLE.replace("def double_kernel", "def other_kernel").replace("double_kernel, (", "other_kernel, (")
+    )
+    answers = compile_workload(described, [package, candidate], "sm_90", timeout_s=60)
+    assert [evidence.kernel for answer in answers for evidence in answer] == ["double_kernel", "other_kernel"]  # type: ignore[union-attr]
