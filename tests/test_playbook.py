@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.errors import KdiagError
+from kdiag.executors.edits.registry import EXECUTORS
 from kdiag.planner import graph as rules
 from kdiag.planner.gain import TRUST_ELSEWHERE, prior
 from kdiag.rules.load_causes import load_causes
@@ -43,8 +44,9 @@ def requires(optimization):
     return f'[[requires]]\noptimization = "{optimization}"\nreason = "because"\n'
 
 
-def test_the_playbook_has_a_to_l_and_the_hints():
-    assert list(load()) == [*"ABCDEFGHIJKL", "hints"]
+def test_the_playbook_has_a_to_l_and_every_edit():
+    assert list(load())[:12] == [*"ABCDEFGHIJKL"]
+    assert set(load()) == set(EXECUTORS)
 
 
 def test_the_bundled_graph_is_valid_and_treats_every_cause():

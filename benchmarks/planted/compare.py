@@ -1,6 +1,6 @@
 """Puts three diagnoses beside the known answer for every launch: kdiag's, the profiler's own rules', and a 60 % rule.
 
-    python compare.py recorded PLANTED.json        the planted faults, as `extract.py` wrote them
+    python compare.py recorded PLANTED.json.xz     the planted faults, as `prune.py` wrote them
     python compare.py report REPORT TRUTH.json     a report and a list of right answers, one object a launch
 
 The 60 % rule is the plain classifier: compute-bound or memory-bound from 60 % of `sm__throughput` or
@@ -12,6 +12,7 @@ issued" are passed over in its favour, because they name none.
 from __future__ import annotations
 
 import json
+import lzma
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -65,7 +66,7 @@ class Row:
 
 def recorded(path: Path) -> Iterator[Row]:
     """The launches with a planted fault."""
-    data = json.loads(path.read_text())
+    data = json.loads(lzma.decompress(path.read_bytes()))
     cases = {case["case"]: case for case in data["cases"]}
     units = {name: metric.unit for name, metric in load_metrics().items()}
     for launch in data["launches"]:

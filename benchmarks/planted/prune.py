@@ -1,4 +1,4 @@
-"""Makes what `extract.py` wrote small enough to keep beside the tests: `prune.py IN.json OUT.json`.
+"""Makes what `extract.py` wrote small enough to keep beside the tests: `prune.py IN.json OUT.json.xz`.
 
 Six digits of what counters say; what is computed from them is computed again when it is read.
 """
@@ -6,6 +6,7 @@ Six digits of what counters say; what is computed from them is computed again wh
 from __future__ import annotations
 
 import json
+import lzma
 import sys
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,12 @@ def case(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def main(source: Path, target: Path) -> None:
-    """See the module's text. One line a case and a launch, so that a change shows in a diff."""
+    """See the module's text. One line a case and a launch."""
     data = json.loads(source.read_text())
     cases = ",\n".join(json.dumps(case(each)) for each in data["cases"])
     launches = ",\n".join(json.dumps(launch(each)) for each in data["launches"])
-    target.write_text(f'{{"cases":[\n{cases}],\n"launches":[\n{launches}]}}\n')
+    text = f'{{"cases":[\n{cases}],\n"launches":[\n{launches}]}}\n'
+    target.write_bytes(lzma.compress(text.encode(), preset=9))
 
 
 if __name__ == "__main__":

@@ -66,8 +66,8 @@ class Bounds(Edit):
 
 def _applied(view: KernelView, chosen: Conditions) -> Outcome:
     """The chosen accesses with the flag, and the flag in kernel and launches."""
-    changes = [Conversion(call, lambda each: _unchecked(each, view.tile), tma=False) for call in chosen]
-    unchecked = convert(view, changes, "", ())
+    changes = [Conversion(call, lambda each: _unchecked(each, view.tile)) for call in chosen]
+    unchecked = convert(view, changes, "")
     if not isinstance(unchecked, Applied):
         return unchecked
     function = view.source.function

@@ -53,7 +53,7 @@ class Latency(Edit):
             return view
         if variant.name == NONE:
             hinted = [call for call in view.source.calls(*READS, *WRITES) if keyword(call, HINT)]
-            return convert(view, [_without(call) for call in hinted], "no access has a latency hint", ())
+            return convert(view, [_without(call) for call in hinted], "no access has a latency hint")
         which, _, value = variant.name.partition("=")
         if value not in map(str, range(1, 11)):
             return Skipped(f"{variant.name or 'it'} names no latency from 1 to 10")
@@ -62,7 +62,7 @@ class Latency(Edit):
             return calls
         changes = [_with(view, call, int(value)) for call in calls]
         present = f"latency is {value} already on all of them"
-        return convert(view, [change for change in changes if change is not None], present, ())
+        return convert(view, [change for change in changes if change is not None], present)
 
 
 def _settings(view: KernelView) -> Iterator[str]:
@@ -118,14 +118,14 @@ def _with(view: KernelView, call: cst.Call, value: int) -> Conversion | Refusal 
         return None
     if present is not None and not _is_plain(present.value):
         return Refusal(call, f"latency is chosen by `{code(present.value)}`")
-    return Conversion(call, lambda updated: set_keyword(updated, HINT, str(value)), tma=False)
+    return Conversion(call, lambda updated: set_keyword(updated, HINT, str(value)))
 
 
 def _without(call: cst.Call) -> Conversion | Refusal:
     present = keyword(call, HINT)
     if present is not None and not _is_plain(present.value):
         return Refusal(call, f"latency is chosen by `{code(present.value)}`")
-    return Conversion(call, lambda updated: remove_keyword(updated, HINT), tma=False)
+    return Conversion(call, lambda updated: remove_keyword(updated, HINT))
 
 
 def _is_plain(value: cst.BaseExpression) -> bool:

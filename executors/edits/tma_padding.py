@@ -14,7 +14,7 @@ from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, conve
 from kdiag.executors.edits.accesses.padded_load import padded_load
 from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.tma_padding import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import argument, dotted, set_keyword
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, set_keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.records import ArrayArgument, Launch, Promise, Variant
 
@@ -52,14 +52,14 @@ class TmaPadding(Edit):
             return Skipped(
                 "the kernel combines no elements, and the compiler would read its tiles without TMA"
             )
-        lines = tuple(sorted({view.source.place(each.node).line for each in conversions if each.tma}))
-        promise = Promise("compile.tma_loads", "at-lines", "the padded loads use TMA", lines)
-        return convert(
-            view,
-            [each for each in found if each is not None],
-            "no ct.load of the kernel pads with anything but zeros",
-            (promise,) if lines else (),
-        )
+        nothing = "no ct.load of the kernel pads with anything but zeros"
+        return convert(view, [each for each in found if each is not None], nothing, _promises)
+
+
+def _promises(placed: list[tuple[Conversion, int]], _edited: KernelSource) -> tuple[Promise, ...]:
+    lines = tuple(sorted({line for each, line in placed if each.tma}))
+    promise = Promise("compile.tma_loads", "at-lines", "the padded loads use TMA", lines)
+    return (promise,) if lines else ()
 
 
 def _conversion(

@@ -32,8 +32,8 @@ class Conversion:
 
     node: cst.Call
     rewrite: Rewrite
-    tile: Tile
-    tma: bool
+    tile: Tile | None = None
+    tma: bool = False
     names: frozenset[str] = field(default_factory=frozenset)
 
 
@@ -50,8 +50,16 @@ Promises = Callable[[list[tuple[Conversion, int]], KernelSource], tuple[Promise,
 """What to promise of conversions and their lines in the edited source, which is the second argument."""
 
 
+def no_promises(_placed: list[tuple[Conversion, int]], _edited: KernelSource) -> tuple[Promise, ...]:
+    """For what no remark of the compiler shows."""
+    return ()
+
+
 def convert(
-    kernel: KernelView, found: Iterable[Conversion | Refusal], nothing: str, promises: Promises
+    kernel: KernelView,
+    found: Iterable[Conversion | Refusal],
+    nothing: str,
+    promises: Promises = no_promises,
 ) -> Outcome:
     """Rewrite what can be; skip with the first refusal, or with `nothing`, when no call can."""
     results = list(found)

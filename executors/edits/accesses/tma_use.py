@@ -41,13 +41,14 @@ def without_tma(target: str) -> tuple[str, ...]:
 
 def moves_by_tma(subject: Subject, source: KernelSource, conversion: Conversion) -> bool:
     """Whether the compiler certainly chooses TMA for a tile access, as every captured launch passes its array."""
+    tile, launches = conversion.tile, subject.launches
     chosen = has_tma(subject.target) and bool(source.calls(*COMBINES_ELEMENTS))
-    launches = subject.launches
     return (
         chosen
         and conversion.tma
+        and tile is not None
         and bool(launches)
-        and all(_suits(each, conversion.tile) for each in launches)
+        and all(_suits(each, tile) for each in launches)
     )
 
 
