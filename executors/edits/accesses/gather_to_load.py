@@ -1,7 +1,7 @@
 """A gather of a contiguous range as `ct.load`, a scatter to one as `ct.store`.
 
 The loaded tile keeps the array's rank, so it is reshaped to the one dimension that the gather gave, and nothing after it
-changes. `latency` is carried over, and `check_bounds` where it is not the default that loads have as well.
+changes. `latency` is carried over, and `check_bounds` where it is False; a load that checks reads the same.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import libcst as cst
 
 from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, Tile
-from kdiag.executors.edits.accesses.masks import mask_of
+from kdiag.executors.edits.accesses.masks import is_unchecked, mask_of
 from kdiag.executors.edits.accesses.padding_modes import mode_of_value, number
 from kdiag.executors.edits.accesses.range_access import NO_RANGE, TileAccess, tile_access
 from kdiag.executors.edits.accesses.tile_shapes import surrounding_reshape, tile_shape
@@ -34,15 +34,17 @@ def gather_to_load(
     access = _access(kernel, launches, call, values=2)
     if isinstance(access, str):
         return Refusal(call, access, minor=access.endswith(NO_RANGE))
-    padding = keyword(call, "padding_value")
+    unchecked, padding = is_unchecked(call), keyword(call, "padding_value")
     mode = mode_of_value(None if padding is None else kernel.constant(padding.value, call))
-    if mode is None:
+    if mode is None and not unchecked:
         shown = "" if padding is None else code(padding.value)
         return Refusal(call, f"padding_value={shown} is none of the values that a tile load can pad with")
+    # tileiras 13.4 compiles no load that has both a padding mode and check_bounds=False, which may be a name's value
+    bounds = {"check_bounds": "False"} if unchecked else {"padding_mode": f"{kernel.tile}.PaddingMode.{mode}"}
     keywords = {
         "shape": _tuple(access.shape),
-        "padding_mode": f"{kernel.tile}.PaddingMode.{mode}",
-        **_carried(call),
+        **bounds,
+        **_carried(call, "latency"),
         **({} if allow_tma else {"allow_tma": "False"}),
     }
     outer = surrounding_reshape(kernel, call, access.shape)
@@ -56,7 +58,7 @@ def gather_to_load(
         return load if plain else _shaped(kernel, "reshape", load, access.result)
 
     tile = Tile(code(call.args[0].value), access.shape, access.last_is_range and access.part is None)
-    tma = allow_tma and mode == "ZERO" and tile.along_last_axis
+    tma = allow_tma and mode == "ZERO" and not unchecked and tile.along_last_axis
     return Conversion(outer or call, rewrite, tile, tma, _names(call))
 
 
@@ -71,7 +73,7 @@ def scatter_to_store(
     value, _ = kernel.resolve(stored, call)
     if number(value) is not None or kernel.is_call(value, "bid", "num_blocks", "cdiv", "num_tiles"):
         return Refusal(call, f"`{code(stored)}` is one number and not a tile of ({', '.join(access.result)})")
-    keywords = {**_carried(call), **({} if allow_tma else {"allow_tma": "False"})}
+    keywords = {**_carried(call, *CARRIED), **({} if allow_tma else {"allow_tma": "False"})}
     full = tile_shape(kernel, stored, call) == access.result
     flattened = kernel.is_call(stored, "reshape") and _is_shaped(kernel, stored, call, access.shape)
 
@@ -116,12 +118,12 @@ def _names(call: cst.Call) -> frozenset[str]:
     return frozenset(names_in(call.args[1].value) | (set() if mask is None else names_in(mask)))
 
 
-def _carried(call: cst.Call) -> dict[str, str]:
-    given = {name: keyword(call, name) for name in CARRIED}
+def _carried(call: cst.Call, *names: str) -> dict[str, str]:
+    """Those of the keywords that the call has; the bounds check that is left of a mask is the default."""
+    given = {name: keyword(call, name) for name in names}
     texts = {name: code(found.value) for name, found in given.items() if found is not None}
-    if mask_of(call) is not None:  # a bounds check is what is left of it
-        texts.pop("check_bounds", None)
-    return {name: text for name, text in texts.items() if (name, text) != ("check_bounds", "True")}
+    default = mask_of(call) is not None or texts.get("check_bounds") == "True"
+    return {name: text for name, text in texts.items() if name != "check_bounds" or not default}
 
 
 def _with_index(call: cst.Call, access: TileAccess) -> cst.Call:

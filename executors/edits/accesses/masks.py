@@ -22,6 +22,12 @@ def mask_of(call: cst.Call) -> cst.BaseExpression | None:
     return None if given is None or code(given.value) == "None" else given.value
 
 
+def is_unchecked(call: cst.Call) -> bool:
+    """Whether a gather or scatter is undefined outside its array, for every one of its elements."""
+    given = keyword(call, "check_bounds")
+    return given is not None and code(given.value) == "False" and mask_of(call) is None
+
+
 def read_bounds(reader: IndexReader, call: cst.Call, parts: list[IndexPart]) -> dict[int, list[Sum]] | str:
     """The ends that the mask compares the index of each axis with; a reason where the mask says anything else."""
     mask = mask_of(call)

@@ -13,7 +13,7 @@ import libcst as cst
 
 from kdiag.executors.edits.accesses.index_parts import IndexPart, IndexReader, broadcast
 from kdiag.executors.edits.accesses.inside import Proofs, tile_start, why_not_inside
-from kdiag.executors.edits.accesses.masks import mask_of, read_bounds
+from kdiag.executors.edits.accesses.masks import is_unchecked, read_bounds
 from kdiag.executors.edits.accesses.scalars import is_parameter
 from kdiag.executors.edits.accesses.sums import Sum
 from kdiag.executors.edits.syntax.kernel_source import keyword
@@ -135,7 +135,7 @@ def _placed(proofs: Proofs, part: IndexPart, axis: int, stops: list[Sum]) -> _Pl
 
     `stops` are where the mask ends the range, besides the array's extent.
     """
-    all_inside = _is_unchecked(proofs.call) and mask_of(proofs.call) is None  # or the gather is undefined
+    all_inside = is_unchecked(proofs.call)
     if part.size is None:
         if stops:
             return f"the mask compares the row `{part.start.text()}` with `{stops[0].text()}`, not with the extent"
@@ -167,7 +167,7 @@ def _in_slice(
         return f"the range from `{start.text()}` is not aligned to a tile, and not certain to begin inside the array"
     if not proofs.before(number, size, stop.plus(start, -1)):
         return f"a tile is not certain to begin before `{stop.text()}`, where the mask ends"
-    accessed = _is_unchecked(proofs.call) and proofs.counts_from_the_first(number)
+    accessed = _trusts_mask(proofs.call) and proofs.counts_from_the_first(number)
     begins = not start.terms or proofs.begins_inside(start, axis)
     if not accessed and not (begins and proofs.tile_inside(number, size, axis, start)):
         return why_not_inside(proofs.kernel, start if start.terms else number, proofs.call)
@@ -175,7 +175,8 @@ def _in_slice(
     return _Placed(number.text(), start.text(), end)
 
 
-def _is_unchecked(call: cst.Call) -> bool:
+def _trusts_mask(call: cst.Call) -> bool:
+    """Whether the access is undefined where its mask lets an element outside the array through."""
     given = keyword(call, "check_bounds")
     return given is not None and code(given.value) == "False"
 

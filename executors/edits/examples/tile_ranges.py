@@ -68,7 +68,7 @@ import cuda.tile as ct
 @ct.kernel
 def page(x, y, table, PAGE: ct.Constant[int]):
     found = ct.gather(table, ct.bid(0))
-    values = ct.load(x, index=(found,), shape=(PAGE,), padding_mode=ct.PaddingMode.ZERO, check_bounds=False)
+    values = ct.load(x, index=(found,), shape=(PAGE,), check_bounds=False)
     ct.scatter(y, ct.bid(0) * PAGE + ct.arange(PAGE, dtype=ct.int32), values)
 """
 
