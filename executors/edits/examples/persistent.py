@@ -1,0 +1,2 @@
+from kdiag.executors.edits.base import Example
+EXAMPLES: tuple[Example, ...] = ()
