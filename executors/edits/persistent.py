@@ -18,7 +18,7 @@ from kdiag.executors.edits.launches.one_item import one_item_per_block
 from kdiag.executors.edits.launches.resident_grid import ResidentGrid, counts_sms
 from kdiag.executors.edits.launches.wrapper import fresh_name
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, integer
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code, view_kernel
+from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.executors.edits.syntax.rewriting import Change, rewrite, to
 from kdiag.records import Place, Promise, Scalar, Variant
 
@@ -114,7 +114,9 @@ def _counts(view: KernelView, sites: Sequence[Site]) -> dict[int, str | None] | 
             continue
         if any(axis >= len(site.axes) for site in sites):
             return Skipped("the launches of the kernel have grids of different ranks")
-        found = {value.in_kernel(site.axes[axis], site.grid) for value, site in zip(values, sites, strict=True)}
+        found = {
+            value.in_kernel(site.axes[axis], site.grid) for value, site in zip(values, sites, strict=True)
+        }
         counts[axis] = found.pop() if len(found) == 1 else None
     return counts or Skipped("every launch starts a single block")
 
@@ -130,7 +132,9 @@ def _takes_more(read: KernelSource) -> bool:
     """Whether a parameter can be added at the end."""
     params = read.function.params
     plain = params.params and params.params[-1].default is None
-    others = params.kwonly_params or params.star_kwarg or isinstance(params.star_arg, cst.Param | cst.ParamStar)
+    others = (
+        params.kwonly_params or params.star_kwarg or isinstance(params.star_arg, cst.Param | cst.ParamStar)
+    )
     return bool(plain) and not others and not params.posonly_params
 
 

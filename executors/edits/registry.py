@@ -8,6 +8,8 @@ from dataclasses import replace
 from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
 from kdiag.executors.edits.fast_math import FastMath
 from kdiag.executors.edits.hints import Hints
+from kdiag.executors.edits.persistent import Persistent
+from kdiag.executors.edits.swizzle import Swizzle
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.executors.edits.tile_load_store import TileLoadStore
 from kdiag.executors.edits.tile_sizes import TileSizes
@@ -16,10 +18,12 @@ from kdiag.records import Proposal, Variant
 
 EDITS: tuple[Edit, ...] = (
     TileLoadStore(),
+    Persistent(),
     Tf32Guard(),
     WithoutTma(),
     TileSizes(),
     FastMath(),
+    Swizzle(),
     Hints(),
 )
 EXECUTORS: tuple[str, ...] = tuple(edit.id for edit in EDITS)

@@ -12,7 +12,7 @@ from kdiag.executors.edits.launches.blocks import BLOCK, BLOCKS, axis_calls, wri
 from kdiag.executors.edits.launches.host_values import grouped
 from kdiag.executors.edits.launches.wrapper import fresh_name
 from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, nodes
+from kdiag.executors.edits.syntax.kernel_source import argument, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.executors.edits.syntax.rewriting import Change, statement, to
 
@@ -60,28 +60,56 @@ class BlockLoop:
         for node in nodes(self.view.source.function.body, cst.BinaryOperation):
             if self._is_linear(node):
                 changes[node] = to(cst.Name(item))
-        changes[self.view.source.function.body] = self._looped(start, item, names, header is not None)
+        raised = self._raised(statements[start:])
+        if isinstance(raised, Skipped):
+            return raised
+        changes[self.view.source.function.body] = self._looped(start, item, names, header is not None, raised)
         return changes
 
-    def _looped(self, start: int, item: str, names: Mapping[int, str], drop: bool) -> Change:
-        """The kernel's body with everything from `start` on in the loop."""
-        new = [axis for axis in self.counts if names[axis] in (NAMES[axis], fresh_name(self.view.source, NAMES[axis]))]
-        lines = [f"{names[axis]} = {self.counts[axis]}" for axis in new] if len(self.counts) > 1 else []
-        product = " * ".join(names[axis] for axis in self.counts) if len(self.counts) > 1 else next(iter(self.counts.values()))
+    def _raised(self, statements: Sequence[cst.BaseStatement]) -> list[int] | Skipped:
+        """Which statements change a parameter once for all items, and so have to stand before the loop."""
+        raised: list[int] = []
+        own = {p.name.value for p in nodes(self.view.source.function.params, cst.Param)}
+        for name in sorted(own):
+            if self.view.bindings.is_bound_once(name):
+                continue
+            at = [number for number, line in enumerate(statements) if name in names_in(line)]
+            found = _assigned(statements[at[0]], name) if at else None
+            once = sum(name in names_bound(line) for line in statements) == 1
+            fixed = found is not None and all(
+                other == name or self.view.bindings.is_global(other) or self._is_fixed(other, own)
+                for other in names_in(found)
+            )
+            if found is None or not once or not fixed or any(True for _ in nodes(found, cst.Call)):
+                return Skipped(f"the kernel gives its parameter {name} another value, which would last")
+            raised.append(at[0])
+        return sorted(raised)
+
+    def _looped(
+        self, start: int, item: str, names: Mapping[int, str], drop: bool, raised: Sequence[int]
+    ) -> Change:
+        """The kernel's body with everything from `start` on in the loop, but for the statements that are `raised`."""
+        many = len(self.counts) > 1
+        new = [axis for axis, name in names.items() if name == fresh_name(self.view.source, NAMES[axis])]
+        lines = [f"{names[axis]} = {self.counts[axis]}" for axis in new if many]
+        product = " * ".join(names.values()) if many else next(iter(self.counts.values()))
         tile = self.view.tile
 
         def change(updated: cst.CSTNode) -> cst.CSTNode:
             body = cst.ensure_type(updated, cst.IndentedBlock)
             before, rest = list(body.body[:start]), list(body.body[start:])
-            first = cst.ensure_type(rest[0], cst.BaseStatement) if not drop else rest[0]
+            before += [rest[number] for number in raised]
+            rest = [line for number, line in enumerate(rest) if number not in raised]
+            first = rest[0]
             header = body.header
             head = cst.TrailingWhitespace()
             above = getattr(first, "leading_lines", ())
             if drop:
                 head = cst.ensure_type(first, cst.SimpleStatementLine).trailing_whitespace
                 rest = rest[1:]
+                rest[:1] = [_without_gap(rest[0])]
             else:
-                rest = [first.with_changes(leading_lines=()), *rest[1:]]
+                rest[:1] = [first.with_changes(leading_lines=())]
             loop = cst.For(
                 target=cst.Name(item),
                 iter=cst.parse_expression(f"range({tile}.{BLOCK}(0), {product}, {tile}.{BLOCKS}(0))"),
@@ -112,6 +140,10 @@ class BlockLoop:
         touched = any(names_in(a) & written for a in reads if a is not None)
         return not calls and not touched and all(self._names_once(small) for small in line.body)
 
+    def _is_fixed(self, name: str, parameters: set[str]) -> bool:
+        """Whether a name is a parameter that never changes."""
+        return name in parameters and self.view.bindings.is_bound_once(name)
+
     def _names_once(self, small: cst.BaseSmallStatement) -> bool:
         if not isinstance(small, cst.Assign):
             return False
@@ -125,9 +157,6 @@ class BlockLoop:
         read = self.view.source
         if not statements or not read.calls(BLOCK):
             return Skipped("the kernel does not use its block number")
-        for parameter in nodes(read.function.params, cst.Param):
-            if not self.view.bindings.is_bound_once(parameter.name.value):
-                return Skipped(f"the kernel gives its parameter {parameter.name.value} another value, which would last")
         early = [guard.body.body[0].body[0] for guard in map(_guard, statements[:-1]) if guard is not None]
         for found in nodes(read.function.body, cst.Return):
             if not any(found is known for known in early):
@@ -136,7 +165,10 @@ class BlockLoop:
 
     def _count_names(self, statements: Sequence[cst.BaseStatement]) -> dict[int, str]:
         """What holds the number of items along an axis: a name that the kernel has for it already, or a new one."""
-        names = {axis: fresh_name(self.view.source, NAMES[axis]) for axis in self.counts}
+        names = {
+            axis: text if text.isidentifier() else fresh_name(self.view.source, NAMES[axis])
+            for axis, text in self.counts.items()
+        }
         for line in statements:
             for name in sorted(names_in(line)):
                 binding = self.view.bindings.reaching(name, self.view.source.function.body.body[-1])
@@ -209,7 +241,9 @@ def guarded(statements: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
 def _guard(line: cst.BaseStatement) -> cst.If | None:
     """`if condition: return` with nothing else to it, comments included."""
     match line:
-        case cst.If(orelse=None, body=cst.BaseSuite(body=[cst.SimpleStatementLine(body=[cst.Return(value=None)])])):
+        case cst.If(
+            orelse=None, body=cst.BaseSuite(body=[cst.SimpleStatementLine(body=[cst.Return(value=None)])])
+        ):
             return line if "#" not in code(line.body) else None
     return None
 
@@ -222,6 +256,34 @@ def _negated(test: cst.BaseExpression) -> cst.BaseExpression:
             opposite = OPPOSITE[type(operator)]
             return cst.Comparison(left, [target.with_changes(operator=opposite)])
     return cst.parse_expression(f"not ({code(test)})")
+
+
+def names_bound(line: cst.CSTNode) -> set[str]:
+    """The names that a statement gives a value to."""
+    targets = [
+        a.target
+        for kind in (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.For)
+        for a in nodes(line, kind)
+    ]
+    return {name for target in targets for name in names_in(target)}
+
+
+def _assigned(line: cst.BaseStatement, name: str) -> cst.BaseExpression | None:
+    """The value of a statement that is `name = value` and nothing else."""
+    match line:
+        case cst.SimpleStatementLine(
+            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=found))], value=value)]
+        ) if found == name:
+            return value
+    return None
+
+
+def _without_gap(line: cst.BaseStatement) -> cst.BaseStatement:
+    """The statement without the empty lines above it, as the first of a block; comments stay."""
+    above = list(getattr(line, "leading_lines", ()))
+    while above and above[0].comment is None:
+        above.pop(0)
+    return line.with_changes(leading_lines=above)
 
 
 def _parts(target: cst.BaseExpression) -> list[cst.BaseExpression]:

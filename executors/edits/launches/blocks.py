@@ -8,13 +8,33 @@ import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, integer, nodes
+from kdiag.executors.edits.syntax.kernel_source import (
+    KernelSource,
+    argument,
+    dotted,
+    integer,
+    nodes,
+    positional,
+)
 from kdiag.executors.edits.syntax.kernel_view import KernelView
 
 ATOMICS = tuple(f"atomic_{name}" for name in ("add", "max", "min", "and", "or", "xor", "xchg", "cas"))
 ORDERED = ("atomic_xchg", "atomic_cas")
 ACCESSES = ("load", "store", "gather", "scatter", "num_tiles", *ATOMICS)
-BUILTINS = ("range", "min", "max", "len", "int", "float", "bool", "abs", "print", "isinstance", "tuple", "slice")
+BUILTINS = (
+    "range",
+    "min",
+    "max",
+    "len",
+    "int",
+    "float",
+    "bool",
+    "abs",
+    "print",
+    "isinstance",
+    "tuple",
+    "slice",
+)
 BLOCK, BLOCKS = "bid", "num_blocks"
 
 
@@ -24,7 +44,9 @@ def independence(read: KernelSource) -> Skipped | None:
         for call in read.calls(*ATOMICS, within=function):
             member = read.names.resolve(call.func)
             if member in ORDERED or not isinstance(read.parents[call], cst.Expr):
-                return _at(read, call, f"uses the result of {dotted(call.func)}: blocks may wait for one another")
+                return _at(
+                    read, call, f"uses the result of {dotted(call.func)}: blocks may wait for one another"
+                )
         for node in nodes(function, cst.CSTNode):
             member = read.names.resolve(node) if isinstance(node, cst.Name | cst.Attribute) else None
             if member is not None and member.startswith("grid_dependency_control"):
@@ -44,9 +66,15 @@ def foreign_calls(read: KernelSource) -> Skipped | None:
     for function in (read.function, *called_functions(read)):
         for call in nodes(function.body, cst.Call):
             name = dotted(call.func)
-            if isinstance(call.func, cst.Name) and name not in BUILTINS and read.names.resolve(call.func) is None:
+            if (
+                isinstance(call.func, cst.Name)
+                and name not in BUILTINS
+                and read.names.resolve(call.func) is None
+            ):
                 if not list(_defined(read, call.func.value)):
-                    return _at(read, call, f"calls {name}, which is not in this file and may use the block number")
+                    return _at(
+                        read, call, f"calls {name}, which is not in this file and may use the block number"
+                    )
     return None
 
 
@@ -83,25 +111,42 @@ def axis_calls(view: KernelView, member: str) -> list[tuple[cst.Call, int]] | Sk
 def strided_loop(view: KernelView) -> cst.For | None:
     """A loop over a range that starts at the block number and has a step: a kernel that is persistent already."""
     for loop in nodes(view.source.function.body, cst.For):
-        if not isinstance(loop.iter, cst.Call) or dotted(loop.iter.func) != "range" or len(loop.iter.args) != 3:
+        if (
+            not isinstance(loop.iter, cst.Call)
+            or dotted(loop.iter.func) != "range"
+            or len(loop.iter.args) != 3
+        ):
             continue
         start, _, step = (arg.value for arg in loop.iter.args)
-        if view.is_call(view.resolve(start, loop)[0], BLOCK) or view.is_call(view.resolve(step, loop)[0], BLOCKS):
+        if view.is_call(view.resolve(start, loop)[0], BLOCK) or view.is_call(
+            view.resolve(step, loop)[0], BLOCKS
+        ):
             return loop
     return None
 
 
 def arrays(read: KernelSource) -> list[str]:
     """The kernel's parameters that certainly are arrays: they are read, written, or asked for their shape."""
-    accessed: set[str] = set()
-    for function in (read.function,):
-        for call in read.calls(*ACCESSES, within=function):
-            first = argument(call, 0, "array")
-            accessed |= names_in(first) if isinstance(first, cst.Name) else set()
-        for attribute in nodes(function.body, cst.Attribute):
-            if attribute.attr.value in ("shape", "ndim", "strides") and isinstance(attribute.value, cst.Name):
-                accessed.add(attribute.value.value)
+    accessed = _accessed(read, read.function, 0)
     return [p.name.value for p in read.function.params.params if p.name.value in accessed]
+
+
+def _accessed(read: KernelSource, function: cst.FunctionDef, steps: int) -> set[str]:
+    """The names that a function, or one that it passes them to, uses as arrays."""
+    accessed: set[str] = set()
+    for call in read.calls(*ACCESSES, within=function):
+        first = argument(call, 0, "array")
+        accessed |= names_in(first) if isinstance(first, cst.Name) else set()
+    for attribute in nodes(function.body, cst.Attribute):
+        if attribute.attr.value in ("shape", "ndim", "strides") and isinstance(attribute.value, cst.Name):
+            accessed.add(attribute.value.value)
+    for call in nodes(function.body, cst.Call) if steps < 4 else ():
+        for called in _defined(read, call.func.value) if isinstance(call.func, cst.Name) else ():
+            inside = _accessed(read, called, steps + 1)
+            for parameter, value in zip(called.params.params, positional(call), strict=False):
+                if parameter.name.value in inside and isinstance(value, cst.Name):
+                    accessed.add(value.value)
+    return accessed
 
 
 def written_arrays(read: KernelSource) -> set[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.wrapper import Wrapper, intermediary
+from kdiag.executors.edits.launches.wrapper import Wrapper
 from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes
 
@@ -23,12 +23,18 @@ HINTS = "replace_hints"
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """One launch of the kernel, or one search for its best configuration: its grid and its arguments as tuples."""
+    """One launch of the kernel, or one search for its best configuration: its grid and its arguments as tuples.
+
+    A new grid goes to `grid_slot`: the tuple itself, or the name of a tuple that others use as well. `own_arguments` is
+    whether nothing else uses the tuple of the arguments.
+    """
 
     wrapper: Wrapper
     call: cst.Call
     grid: cst.Tuple
     arguments: cst.Tuple
+    grid_slot: cst.BaseExpression
+    own_arguments: bool
 
     @property
     def axes(self) -> list[cst.BaseExpression]:
@@ -44,7 +50,7 @@ class Site:
 def launch_sites(read: KernelSource) -> tuple[Site, ...] | Skipped:
     """Every launch of the kernel in its file, or why one cannot be read."""
     kernel = read.function.name.value
-    found: list[Site] = []
+    found: list[tuple[Wrapper, cst.Call]] = []
     understood: list[cst.CSTNode] = []
     unknown: list[cst.Call] = []
     for call, launched in _launches(read):
@@ -57,15 +63,18 @@ def launch_sites(read: KernelSource) -> tuple[Site, ...] | Skipped:
         elif kernel in kernels:
             if kernels != {kernel}:
                 return _at(read, call, f"launches {kernel} or another kernel")
-            site = _site(read, wrapper, call)
-            if isinstance(site, Skipped):
-                return site
-            found.append(site)
-            understood += [launched]
-    reason = _strays(read, understood, unknown) or _shared(read, found)
-    if reason is not None:
-        return reason
-    return tuple(found) or Skipped(f"the file has no launch of {kernel}")
+            found.append((wrapper, call))
+            understood.append(launched)
+    stray = _strays(read, understood, unknown)
+    if stray is not None:
+        return stray
+    sites: list[Site] = []
+    for wrapper, call in found:
+        site = _site(read, wrapper, call, [other for _, other in found])
+        if isinstance(site, Skipped):
+            return site
+        sites.append(site)
+    return tuple(sites) or Skipped(f"the file has no launch of {kernel}")
 
 
 def _launches(read: KernelSource) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
@@ -115,7 +124,11 @@ def _cached(read: KernelSource, cache: cst.BaseExpression, item: int, steps: int
                 continue
             wrapper = Wrapper.around(read, assign)
             value = assign.value
-            if isinstance(wrapper, Skipped) or not isinstance(value, cst.Tuple) or item >= len(value.elements):
+            if (
+                isinstance(wrapper, Skipped)
+                or not isinstance(value, cst.Tuple)
+                or item >= len(value.elements)
+            ):
                 return None
             here = _kernels(read, wrapper, value.elements[item].value, assign, steps + 1)
             if here is None:
@@ -124,17 +137,24 @@ def _cached(read: KernelSource, cache: cst.BaseExpression, item: int, steps: int
     return kernels or None
 
 
-def _site(read: KernelSource, wrapper: Wrapper, call: cst.Call) -> Site | Skipped:
+def _site(read: KernelSource, wrapper: Wrapper, call: cst.Call, launches: list[cst.Call]) -> Site | Skipped:
     """The launch with its grid and arguments, or why they cannot be read."""
-    found = [wrapper.tuple_of(expression, call) for expression in _written(read, call)]
-    for value, what in zip(found, ("grid", "arguments"), strict=True):
-        if value is None:
-            return _at(read, call, f"launches the kernel with {what} that are not written out as a tuple")
-        if any(isinstance(element, cst.StarredElement) for element in value.elements):
-            return _at(read, call, f"launches the kernel with {what} that are unpacked")
-    assert found[0] is not None
-    assert found[1] is not None
-    return Site(wrapper, call, found[0], found[1])
+    found: list[cst.Tuple] = []
+    for expression, what in zip(_written(read, call), ("a grid", "arguments"), strict=True):
+        value = wrapper.tuple_of(expression, call)
+        if value is None or any(isinstance(element, cst.StarredElement) for element in value.elements):
+            return _at(read, call, f"launches the kernel with {what} not written out as a tuple")
+        found.append(value)
+    grid, arguments = found
+    written, passed = _written(read, call)
+    own = [wrapper.only_in(expression, call, launches) for expression in (written, passed)]
+    slot: cst.BaseExpression = grid
+    if not own[0]:
+        moved = all(wrapper.same((axis.value, grid), (axis.value, call)) for axis in grid.elements)
+        if not isinstance(written, cst.Name) or not moved:
+            return _at(read, call, "takes its grid from a function or name that something else uses")
+        slot = written
+    return Site(wrapper, call, grid, arguments, slot, own[1])
 
 
 def _written(
@@ -146,17 +166,6 @@ def _written(
     return argument(call, 2, "grid_fn"), argument(call, 4, "args_fn")
 
 
-def _shared(read: KernelSource, sites: list[Site]) -> Skipped | None:
-    """Why a grid or arguments may not change: something else than these launches uses them, too."""
-    for site in sites:
-        for expression in _written(read, site.call):
-            name = intermediary(expression)
-            for use in site.wrapper.uses(name) if name is not None else ():
-                if not any(use in name_nodes(other.call) for other in sites):
-                    return _at(read, use, f"uses {name}, a part of the kernel's launch, for something else")
-    return None
-
-
 def _strays(read: KernelSource, launched: list[cst.CSTNode], unknown: list[cst.Call]) -> Skipped | None:
     """Why the kernel may be launched at a place that is not understood."""
     kernel = read.function.name.value
@@ -166,7 +175,9 @@ def _strays(read: KernelSource, launched: list[cst.CSTNode], unknown: list[cst.C
         parent = read.parents[name]
         hinted = isinstance(parent, cst.Attribute) and parent.attr.value == HINTS
         passed = isinstance(parent, cst.Arg) and isinstance(read.parents[parent], cst.Call)
-        helper = passed and (dotted(cst.ensure_type(read.parents[parent], cst.Call).func) or "").endswith(HINTS)
+        helper = passed and (dotted(cst.ensure_type(read.parents[parent], cst.Call).func) or "").endswith(
+            HINTS
+        )
         named = isinstance(parent, cst.Assign) and parent.value is name
         if not (hinted or helper or named or any(name in name_nodes(e) for e in launched)):
             return _at(read, name, f"uses {kernel} in a way that is not understood")

@@ -14,11 +14,19 @@ import libcst as cst
 from kdiag.executors.edits.launches.grid import Site
 from kdiag.executors.edits.launches.wrapper import Value, Wrapper
 from kdiag.executors.edits.syntax.bindings import Binding
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
+from kdiag.executors.edits.syntax.kernel_source import (
+    KernelSource,
+    argument,
+    dotted,
+    integer,
+    nodes,
+    positional,
+)
 from kdiag.executors.edits.syntax.kernel_view import code
 
 KEEP_SHAPE = ("contiguous", "detach", "clone", "to", "cuda", "float", "half", "bfloat16", "requires_grad_")
 LIKE = ("empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like")
+MAKE = ("torch.empty", "torch.zeros", "torch.ones")
 FLATTEN = ("view", "reshape", "flatten")
 CHANGE_SHAPE = ("resize_", "t_", "transpose_", "unsqueeze_", "squeeze_", "swapaxes_", "set_", "swapdims_")
 MOST_STEPS = 12
@@ -51,6 +59,10 @@ class HostValues:
             found = self._extent(written, where) or self._number(written, where)
             if found is not None:
                 return found
+        for written, where in self._wrapper.steps(expression, place):
+            found = self._made(written, where)
+            if found is not None:
+                return found
         expression, place = self._wrapper.resolve(expression, place)
         return self._computed(expression, place, steps + 1)
 
@@ -67,6 +79,47 @@ class HostValues:
                         return name
         return None
 
+    @property
+    def parameters(self) -> list[str]:
+        """The kernel's parameters that are passed something."""
+        return [name for name, _ in self._passed]
+
+    def argument_of(self, name: str) -> Value | None:
+        """What is passed for a parameter that is a number."""
+        return next(
+            (value for known, value in self._passed if known == name and name not in self._arrays), None
+        )
+
+    def made_size(self, name: str, axis: int) -> Value | None:
+        """The size along an axis that an array was made with: in `torch.empty((rows, columns))`."""
+        sizes = next((self._sizes(value) for known, value in self._passed if known == name), [])
+        return sizes[axis] if axis < len(sizes) else None
+
+    def twin(self, name: str) -> str:
+        """The first parameter that certainly has the shape of this one."""
+        passed = dict(self._passed)
+        shape = self._shape_of(*passed[name]) if name in passed and not self._reshaped else None
+        alike = [n for n, v in self._passed if n in self._arrays and self._shape_of(*v) is shape]
+        return name if shape is None or not alike else alike[0]
+
+    def _made(self, expression: cst.BaseExpression, place: cst.CSTNode) -> str | None:
+        """The extent of a parameter whose argument was made with this size."""
+        for name, passed in self._passed:
+            for axis, (size, where) in enumerate(self._sizes(passed) if name in self._arrays else ()):
+                if isinstance(size, cst.Name) and self._wrapper.same((size, where), (expression, place)):
+                    return f"{name}.shape[{axis}]"
+        return None
+
+    def _sizes(self, passed: Value) -> list[Value]:
+        """The sizes with which a tensor was made in this function."""
+        value, where = self._wrapper.resolve(*passed)
+        if self._reshaped or not isinstance(value, cst.Call) or dotted(value.func) not in MAKE:
+            return []
+        sizes = positional(value)
+        if sizes and isinstance(sizes[0], cst.Tuple | cst.List):
+            sizes = [element.value for element in sizes[0].elements]
+        return [(size, where) for size in sizes]
+
     def _extent(self, expression: cst.BaseExpression, place: cst.CSTNode) -> str | None:
         """`x.shape[0]`, `x.size(0)`, a name unpacked from `x.shape`, or `x.numel()` of an array passed flat."""
         array: cst.BaseExpression | None
@@ -78,7 +131,9 @@ class HostValues:
             case cst.Subscript(value=shape, slice=[cst.SubscriptElement(slice=cst.Index(value=at))]):
                 array, axis = _shaped(shape), integer(at)
                 return None if array is None or axis is None else self._of_array(array, place, axis)
-            case cst.Call(func=cst.Attribute(value=array, attr=cst.Name(value="size")), args=[cst.Arg(value=at)]):
+            case cst.Call(
+                func=cst.Attribute(value=array, attr=cst.Name(value="size")), args=[cst.Arg(value=at)]
+            ):
                 axis = integer(at)
                 return None if axis is None else self._of_array(array, place, axis)
             case cst.Call(func=cst.Attribute(value=array, attr=cst.Name(value="numel")), args=[]):
@@ -122,9 +177,13 @@ class HostValues:
                 if binding is None or binding.value is None:
                     return binding
                 return self._shape_of(binding.value, binding.node, steps + 1) or binding
-            case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method))) if method in KEEP_SHAPE:
+            case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method))) if (
+                method in KEEP_SHAPE
+            ):
                 return self._shape_of(inner, place, steps + 1)
-            case cst.Call(args=[cst.Arg(value=inner), *_]) if (dotted(array.func) or "").rpartition(".")[2] in LIKE:
+            case cst.Call(args=[cst.Arg(value=inner), *_]) if (dotted(array.func) or "").rpartition(".")[
+                2
+            ] in LIKE:
                 return self._shape_of(inner, place, steps + 1)
         return None
 
@@ -191,9 +250,9 @@ def rounded_up(
         case cst.Call() if (dotted(expression.func) or "").rpartition(".")[2] == "cdiv":
             one, other = argument(expression, 0, "x"), argument(expression, 1, "y")
             return None if one is None or other is None else (one, other)
-        case cst.Call(args=[cst.Arg(value=cst.BinaryOperation(left=a, operator=cst.Divide(), right=b))]) if dotted(
-            expression.func
-        ) in ("math.ceil", "ceil"):
+        case cst.Call(args=[cst.Arg(value=cst.BinaryOperation(left=a, operator=cst.Divide(), right=b))]) if (
+            dotted(expression.func) in ("math.ceil", "ceil")
+        ):
             return a, b
         case cst.UnaryOperation(
             operator=cst.Minus(),

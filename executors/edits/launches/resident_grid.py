@@ -16,13 +16,24 @@ from kdiag.executors.edits.syntax.kernel_view import code
 from kdiag.executors.edits.syntax.rewriting import Change, appended, before, to
 
 SM_COUNT = "multi_processor_count"
-KEEP_DEVICE = ("view", "reshape", "flatten", "contiguous", "detach", "clone", "transpose", "unsqueeze", "squeeze")
+KEEP_DEVICE = (
+    "view",
+    "reshape",
+    "flatten",
+    "contiguous",
+    "detach",
+    "clone",
+    "transpose",
+    "unsqueeze",
+    "squeeze",
+)
 
 
 @dataclass(frozen=True, eq=False)
 class ResidentGrid:
     """The change of a kernel's launches. `counts` are the axes with more than one block; `added` those that the kernel
-    cannot count itself, with the parameter that tells it."""
+    cannot count itself, with the parameter that tells it.
+    """
 
     read: KernelSource
     sites: Sequence[Site]
@@ -42,7 +53,7 @@ class ResidentGrid:
             if tensor is None:
                 line = self.read.place(site.call).line
                 return Skipped(f"line {line} passes no tensor by a name that tells the device of the launch")
-            place = site.wrapper.statement(site.grid)
+            place = site.wrapper.statement(site.grid_slot)
             if not isinstance(self.read.parents[place], cst.IndentedBlock):
                 return Skipped(f"line {self.read.place(place).line} shares its line with the block around it")
             sm_count = fresh_name(self.read, "sm_count")
@@ -54,7 +65,7 @@ class ResidentGrid:
             new = [line for line in (*needed, query) if line not in lines.get(place, [])]
             lines[place] = [*lines.get(place, []), *new]
             many = sm_count if blocks_per_sm == 1 else f"{blocks_per_sm} * {sm_count}"
-            changes[site.grid] = to(self._grid(site, names, many))
+            changes[site.grid_slot] = to(self._grid(site, names, many))
             for name in names.values():
                 changes[site.arguments] = _then(changes.get(site.arguments), name)
         return changes | {place: before(added) for place, added in lines.items()}
@@ -68,7 +79,11 @@ class ResidentGrid:
             for name in self.added.values():
                 last = plain[-1]
                 gap = plain[-2].comma if len(plain) > 1 else cst.MaybeSentinel.DEFAULT
-                after = gap if isinstance(gap, cst.Comma) else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+                after = (
+                    gap
+                    if isinstance(gap, cst.Comma)
+                    else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+                )
                 annotation = cst.Annotation(cst.Name("int"))
                 plain[-1:] = [
                     last.with_changes(comma=after, whitespace_after_param=cst.SimpleWhitespace("")),
@@ -87,12 +102,20 @@ class ResidentGrid:
         """The names of the numbers that the launch has to pass."""
         if not self.added:
             return {}
-        where = site.wrapper.statement(site.grid), site.wrapper.statement(site.arguments)
+        where = site.wrapper.statement(site.grid_slot), site.wrapper.statement(site.arguments)
         line = self.read.place(site.call).line
+        if not site.own_arguments:
+            return Skipped(
+                f"line {line}: the kernel cannot count its items, and its arguments are used elsewhere"
+            )
         if site.wrapper.closure(site.grid) or site.wrapper.closure(site.arguments):
-            return Skipped(f"line {line}: the kernel cannot count its items, and the launch is one of a search")
+            return Skipped(
+                f"line {line}: the kernel cannot count its items, and the launch is one of a search"
+            )
         if self.read.positions[where[0]].start.line > self.read.positions[where[1]].start.line:
-            return Skipped(f"line {line}: the kernel cannot count its items, and its arguments come before the grid")
+            return Skipped(
+                f"line {line}: the kernel cannot count its items, and its arguments come before the grid"
+            )
         return dict(self.added)
 
     def _grid(self, site: Site, names: Mapping[int, str], many: str) -> cst.Tuple:
@@ -109,7 +132,7 @@ class ResidentGrid:
     def _tensor(self, site: Site) -> str | None:
         """The device of an argument that is an array and has one value at the grid and at the arguments."""
         parameters = [p.name.value for p in self.read.function.params.params]
-        here = site.wrapper.statement(site.grid)
+        here = site.wrapper.statement(site.grid_slot)
         for name, value in zip(parameters, site.passed, strict=False):
             if name in self.arrays:
                 for tensor, where in _same_device(site.wrapper, value, site.arguments):
@@ -130,9 +153,13 @@ def _same_device(
                 if binding is None or binding.value is None:
                     return
                 expression, place = binding.value, binding.node
-            case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method))) if method in KEEP_DEVICE:
+            case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method))) if (
+                method in KEEP_DEVICE
+            ):
                 expression = inner
-            case cst.Call(args=[cst.Arg(value=inner), *_]) if (dotted(expression.func) or "").endswith("_like"):
+            case cst.Call(args=[cst.Arg(value=inner), *_]) if (dotted(expression.func) or "").endswith(
+                "_like"
+            ):
                 expression = inner
             case _:
                 return
@@ -140,14 +167,18 @@ def _same_device(
 
 def counts_sms(wrapper: Wrapper, expression: cst.BaseExpression, place: cst.CSTNode, steps: int = 0) -> bool:
     """Whether a grid follows the number of SMs already."""
-    if any(attribute.attr.value == SM_COUNT for attribute in nodes(expression, cst.Attribute)):
-        return True
-    if steps > 6:
+    if steps > 12:
         return False
-    for name in nodes(expression, cst.Name):
-        value, where = wrapper.resolve(name, place)
-        if value is not name and counts_sms(wrapper, value, where, steps + 1):
-            return True
+    match expression:
+        case cst.Attribute(attr=cst.Name(value=name)):
+            return name == SM_COUNT
+        case cst.Name():
+            value, where = wrapper.resolve(expression, place)
+            return value is not expression and counts_sms(wrapper, value, where, steps + 1)
+        case cst.BinaryOperation(left=left, right=right):
+            return any(counts_sms(wrapper, part, place, steps + 1) for part in (left, right))
+        case cst.Call(func=cst.Name(value="min" | "max")):
+            return any(counts_sms(wrapper, part.value, place, steps + 1) for part in expression.args)
     return False
 
 

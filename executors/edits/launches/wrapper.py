@@ -80,8 +80,22 @@ class Wrapper:
             if not self._bindings.is_global(name):
                 first = self.reaching(name, one[1])
                 if first is None or first is not self.reaching(name, other[1]):
-                    return False
+                    if not self._is_settled(name, one[1], other[1]):
+                        return False
         return True
+
+    def _is_settled(self, name: str, *places: cst.CSTNode) -> bool:
+        """Whether every assignment of a name, on whatever branch, is over before these places outside loops."""
+        bound = [n for n in self._bound_names() if n.value == name]
+        first = min(self.read.positions[place].start.line for place in places)
+        looped = any(isinstance(p, cst.For | cst.While) for place in places for p in self._ancestors(place))
+        return not looped and all(self.read.positions[n].end.line < first for n in bound)
+
+    def _bound_names(self) -> list[cst.Name]:
+        """The names that are assigned, wherever in the function."""
+        kinds = (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor)
+        targets = [node.target for kind in kinds for node in nodes(self.function, kind)]
+        return [n for target in targets for n in name_nodes(target)]
 
     def unpacked(self, name: str, place: cst.CSTNode) -> tuple[cst.BaseExpression, int, cst.CSTNode] | None:
         """The value that a name is one item of (`a, name = value`), the item's number, and the assignment."""
@@ -104,7 +118,7 @@ class Wrapper:
             if function is not None:
                 return _returned(function)
             binding = self.reaching(name, place) if isinstance(expression, cst.Name) else None
-            if binding is None or binding.value is None or not self._bindings.is_bound_once(name):
+            if binding is None or binding.value is None:
                 return None
             expression = binding.value
         if isinstance(expression, cst.Lambda):
@@ -121,9 +135,23 @@ class Wrapper:
         """The innermost lambda or inner function around a node."""
         return next(iter(self._closures(node)), None)
 
-    def uses(self, name: str) -> list[cst.Name]:
+    def only_in(
+        self, expression: cst.BaseExpression | None, place: cst.CSTNode, calls: list[cst.Call]
+    ) -> bool:
+        """Whether the tuple behind an expression is written in place, or its name stands for it in these calls alone."""
+        name = intermediary(expression)
+        if name is None or expression is None:
+            return True
+        binding = self.reaching(name, place)
+        elsewhere = [use for use in self._uses(name) if not any(use in name_nodes(call) for call in calls)]
+        if self._local_function(name) is not None or binding is None:
+            return not elsewhere
+        others = [self.reaching(name, use) for use in elsewhere]
+        return not any(other is None or other is binding for other in others)
+
+    def _uses(self, name: str) -> list[cst.Name]:
         """Where the function reads a name."""
-        bound = [n for a in nodes(self.function, cst.AssignTarget) for n in nodes(a.target, cst.Name)]
+        bound = self._bound_names()
         defined = [f.name for f in nodes(self.function, cst.FunctionDef)]
         return [
             n for n in name_nodes(self.function) if n.value == name and n not in bound and n not in defined
