@@ -14,6 +14,8 @@ from kdiag.executors.edits.fast_math import FastMath
 from kdiag.executors.edits.hints import Hints
 from kdiag.executors.edits.hoisted_loads import HoistedLoads
 from kdiag.executors.edits.latency import Latency
+from kdiag.executors.edits.persistent import Persistent
+from kdiag.executors.edits.swizzle import Swizzle
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.executors.edits.tile_load_store import TileLoadStore
 from kdiag.executors.edits.tile_sizes import TileSizes
@@ -25,6 +27,7 @@ from kdiag.records import Proposal, Variant
 
 EDITS: tuple[Edit, ...] = (
     TileLoadStore(),
+    Persistent(),
     Tf32Guard(),
     Latency(),
     WithoutTma(),
@@ -38,6 +41,7 @@ EDITS: tuple[Edit, ...] = (
     TmaPadding(),
     HoistedLoads(),
     Autotune(),
+    Swizzle(),
     Hints(),
 )
 EXECUTORS: tuple[str, ...] = tuple(edit.id for edit in EDITS)

@@ -1,0 +1,165 @@
+"""What a kernel does with its block number, and whether its blocks can run in another order or one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.syntax.bindings import names_in
+from kdiag.executors.edits.syntax.kernel_source import (
+    KernelSource,
+    argument,
+    dotted,
+    integer,
+    nodes,
+    positional,
+)
+from kdiag.executors.edits.syntax.kernel_view import KernelView
+
+ATOMICS = tuple(f"atomic_{name}" for name in ("add", "max", "min", "and", "or", "xor", "xchg", "cas"))
+ORDERED = ("atomic_xchg", "atomic_cas")
+ACCESSES = ("load", "store", "gather", "scatter", "num_tiles", *ATOMICS)
+BUILTINS = (
+    "range",
+    "min",
+    "max",
+    "len",
+    "int",
+    "float",
+    "bool",
+    "abs",
+    "print",
+    "isinstance",
+    "tuple",
+    "slice",
+)
+BLOCK, BLOCKS = "bid", "num_blocks"
+
+
+def independence(read: KernelSource) -> Skipped | None:
+    """Why blocks may depend on one another, or on when each of them runs."""
+    for function in (read.function, *called_functions(read)):
+        for call in read.calls(*ATOMICS, within=function):
+            member = read.names.resolve(call.func)
+            if member in ORDERED or not isinstance(read.parents[call], cst.Expr):
+                return _at(
+                    read, call, f"uses the result of {dotted(call.func)}: blocks may wait for one another"
+                )
+        for node in nodes(function, cst.CSTNode):
+            member = read.names.resolve(node) if isinstance(node, cst.Name | cst.Attribute) else None
+            if member is not None and member.startswith("grid_dependency_control"):
+                return _at(read, node, "waits for another kernel, once for each block")
+            if isinstance(node, cst.FunctionDef) and node is not function:
+                return _at(read, node, "defines a function inside the kernel")
+    return None
+
+
+def foreign_calls(read: KernelSource) -> Skipped | None:
+    """Why a function that the kernel calls may use the block number: it does, or it is not in this file."""
+    for function in called_functions(read):
+        for node in nodes(function.body, cst.CSTNode):
+            name = read.names.resolve(node) if isinstance(node, cst.Name | cst.Attribute) else None
+            if name in (BLOCK, BLOCKS):
+                return _at(read, node, f"uses ct.{name} in {function.name.value}, which the kernel calls")
+    for function in (read.function, *called_functions(read)):
+        for call in nodes(function.body, cst.Call):
+            name = dotted(call.func)
+            if (
+                isinstance(call.func, cst.Name)
+                and name not in BUILTINS
+                and read.names.resolve(call.func) is None
+            ):
+                if not list(_defined(read, call.func.value)):
+                    return _at(
+                        read, call, f"calls {name}, which is not in this file and may use the block number"
+                    )
+    return None
+
+
+def called_functions(read: KernelSource) -> list[cst.FunctionDef]:
+    """The functions of the file that the kernel calls, directly or through others."""
+    found: list[cst.FunctionDef] = []
+    todo = [read.function]
+    for function in todo:
+        for call in nodes(function.body, cst.Call):
+            for called in _defined(read, call.func.value) if isinstance(call.func, cst.Name) else ():
+                if called not in todo:
+                    todo.append(called)
+                    found.append(called)
+    return found
+
+
+def axis_calls(view: KernelView, member: str) -> list[tuple[cst.Call, int]] | Skipped:
+    """Every `ct.bid` (or `ct.num_blocks`) of the kernel with its axis, all of them written as a number."""
+    read = view.source
+    calls = read.calls(member)
+    for node in nodes(read.function.body, cst.CSTNode):
+        named = isinstance(node, cst.Name | cst.Attribute) and read.names.resolve(node) == member
+        if named and not any(node is call.func for call in calls):
+            return _at(read, node, f"uses ct.{member} without calling it")
+    found = []
+    for call in calls:
+        axis = integer(argument(call, 0, "axis"))
+        if axis not in (0, 1, 2):
+            return _at(read, call, f"asks ct.{member} for an axis that is no number")
+        found.append((call, axis))
+    return found
+
+
+def strided_loop(view: KernelView) -> cst.For | None:
+    """A loop over a range that starts at the block number and has a step: a kernel that is persistent already."""
+    for loop in nodes(view.source.function.body, cst.For):
+        if (
+            not isinstance(loop.iter, cst.Call)
+            or dotted(loop.iter.func) != "range"
+            or len(loop.iter.args) != 3
+        ):
+            continue
+        start, _, step = (arg.value for arg in loop.iter.args)
+        if view.is_call(view.resolve(start, loop)[0], BLOCK) or view.is_call(
+            view.resolve(step, loop)[0], BLOCKS
+        ):
+            return loop
+    return None
+
+
+def arrays(read: KernelSource) -> list[str]:
+    """The kernel's parameters that certainly are arrays: they are read, written, or asked for their shape."""
+    accessed = _accessed(read, read.function, 0)
+    return [p.name.value for p in read.function.params.params if p.name.value in accessed]
+
+
+def _accessed(read: KernelSource, function: cst.FunctionDef, steps: int) -> set[str]:
+    """The names that a function, or one that it passes them to, uses as arrays."""
+    accessed: set[str] = set()
+    for call in read.calls(*ACCESSES, within=function):
+        first = argument(call, 0, "array")
+        accessed |= names_in(first) if isinstance(first, cst.Name) else set()
+    for attribute in nodes(function.body, cst.Attribute):
+        if attribute.attr.value in ("shape", "ndim", "strides") and isinstance(attribute.value, cst.Name):
+            accessed.add(attribute.value.value)
+    for call in nodes(function.body, cst.Call) if steps < 4 else ():
+        for called in _defined(read, call.func.value) if isinstance(call.func, cst.Name) else ():
+            inside = _accessed(read, called, steps + 1)
+            for parameter, value in zip(called.params.params, positional(call), strict=False):
+                if parameter.name.value in inside and isinstance(value, cst.Name):
+                    accessed.add(value.value)
+    return accessed
+
+
+def written_arrays(read: KernelSource) -> set[str]:
+    """The names of what the kernel stores to."""
+    first = [argument(call, 0, "array") for call in read.calls("store", "scatter", *ATOMICS)]
+    return {name for expression in first if expression is not None for name in names_in(expression)}
+
+
+def _defined(read: KernelSource, name: str) -> Iterator[cst.FunctionDef]:
+    for function in nodes(read.module, cst.FunctionDef):
+        if function.name.value == name and function is not read.function:
+            yield function
+
+
+def _at(read: KernelSource, node: cst.CSTNode, what: str) -> Skipped:
+    return Skipped(f"line {read.place(node).line} {what}")

@@ -1,0 +1,150 @@
+"""The inverse of persistent scheduling: one block for each item, where no iteration leaves anything to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from kdiag.executors.edits.base import Applied, Outcome, Skipped
+from kdiag.executors.edits.launches.block_loop import names_bound
+from kdiag.executors.edits.launches.blocks import (
+    BLOCK,
+    BLOCKS,
+    arrays,
+    foreign_calls,
+    independence,
+    strided_loop,
+)
+from kdiag.executors.edits.launches.canonical import Canonical
+from kdiag.executors.edits.launches.grid import Site, launch_sites
+from kdiag.executors.edits.launches.host_values import HostValues
+from kdiag.executors.edits.launches.wrapper import Value
+from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
+from kdiag.executors.edits.syntax.kernel_source import integer, nodes
+from kdiag.executors.edits.syntax.kernel_view import KernelView, code
+from kdiag.executors.edits.syntax.rewriting import Change, rewrite, statement, to
+
+
+def one_item_per_block(view: KernelView) -> Outcome:
+    """The kernel without its loop over items, and its launches with a block for each of them."""
+    loop = strided_loop(view)
+    if loop is None:
+        return Skipped("the kernel has no loop over items in strides of the number of blocks")
+    reason = _refusal(view, loop) or independence(view.source) or foreign_calls(view.source)
+    if reason is not None:
+        return reason
+    sites = launch_sites(view.source)
+    if isinstance(sites, Skipped):
+        return sites
+    changes: dict[cst.CSTNode, Change] = {view.source.function.body: _unrolled(view, loop)}
+    for site in sites:
+        items = _items(view, loop, site)
+        if isinstance(items, Skipped):
+            return items
+        first, *others = site.grid.elements
+        grid = site.grid.with_changes(elements=[first.with_changes(value=items), *others])
+        changes[site.grid_slot] = to(grid)
+    source = cst.ensure_type(rewrite(view.source.module, changes), cst.Module).code
+    return Applied(source, view.source.place(loop))
+
+
+def _refusal(view: KernelView, loop: cst.For) -> Skipped | None:
+    """Why an iteration needs more than its item."""
+    read = view.source
+    line = read.place(loop).line
+    body = read.function.body
+    if read.parents[loop] is not body or loop is not body.body[-1] or loop.orelse is not None:
+        return Skipped(f"line {line}: the loop over items is not the last statement of the kernel")
+    start, _, step = _range(loop)
+    if not all(_is_of_x(view, view.resolve(e, loop)[0], m) for e, m in ((start, BLOCK), (step, BLOCKS))):
+        return Skipped(f"line {line}: the loop does not go from ct.bid(0) in strides of ct.num_blocks(0)")
+    if len(read.calls(BLOCK, BLOCKS)) != 2:
+        return Skipped("the kernel uses the number of its block, or of all blocks, for more than the loop")
+    for expression in (start, step):
+        if isinstance(expression, cst.Name):
+            uses = [n for n in name_nodes(read.function) if n.value == expression.value]
+            if len(uses) != 2:
+                return Skipped(f"the kernel uses {expression.value} for more than the loop over items")
+    before = {p.name.value for p in nodes(read.function.params, cst.Param)}
+    before |= {name for other in body.body[:-1] for name in names_bound(other)}
+    carried = sorted(before & names_bound(loop))
+    if carried:
+        return Skipped(f"line {line}: {carried[0]} goes from one item to the next")
+    for jump in (*nodes(loop, cst.Break), *nodes(loop, cst.Continue), *nodes(loop, cst.Return)):
+        return Skipped(f"line {read.place(jump).line} leaves an iteration early")
+    return None
+
+
+def _items(view: KernelView, loop: cst.For, site: Site) -> cst.BaseExpression | Skipped:
+    """The host's number of items: what the grid takes the least of besides the blocks that run at once."""
+    line = view.source.place(site.call).line
+    first, *others = site.axes
+    if any(integer(axis) != 1 for axis in others):
+        return Skipped(f"line {line}: the grid has more than one axis")
+    form = Canonical(view, HostValues(view.source, site, view.tile, arrays(view.source)))
+    wanted = form.of_kernel(_range(loop)[1], loop)
+    for expression, place in _smallest(site.wrapper.resolve(first, site.grid)):
+        usable = site.wrapper.same((expression, place), (expression, site.grid_slot))
+        if wanted is not None and usable and form.of_host(expression, place) == wanted:
+            return expression
+    return Skipped(
+        f"line {line}: the grid is not the smaller of the kernel's number of items and another number"
+    )
+
+
+def _smallest(value: Value) -> list[Value]:
+    """What a `min` chooses from."""
+    match value[0]:
+        case cst.Call(func=cst.Name(value="min"), args=[cst.Arg(value=one), cst.Arg(value=other)]):
+            return [(one, value[1]), (other, value[1])]
+    return []
+
+
+def _unrolled(view: KernelView, loop: cst.For) -> Change:
+    """The kernel's body with the loop's body in place of the loop."""
+    start, _, step = _range(loop)
+    unused = [e.value for e in (start, step) if isinstance(e, cst.Name)]
+
+    def change(updated: cst.CSTNode) -> cst.CSTNode:
+        body = cst.ensure_type(updated, cst.IndentedBlock)
+        *front, last = body.body
+        changed = cst.ensure_type(last, cst.For)
+        inner = changed.body
+        front = [line for line in front if not _is_for(view, line, unused)]
+        named = isinstance(start, cst.Name) and any(start.value in names_bound(line) for line in front)
+        block = code(start) if named else f"{view.tile}.{BLOCK}(0)"
+        item = statement(f"{code(changed.target)} = {block}").with_changes(
+            leading_lines=changed.leading_lines
+        )
+        if isinstance(inner, cst.IndentedBlock):
+            item = item.with_changes(trailing_whitespace=inner.header)
+            return body.with_changes(body=[*front, item, *inner.body], footer=[*inner.footer, *body.footer])
+        return body.with_changes(body=[*front, item, cst.SimpleStatementLine(inner.body)])
+
+    return change
+
+
+def _is_for(view: KernelView, line: cst.BaseStatement, unused: Sequence[str]) -> bool:
+    """Whether a statement, without any comment, only names what the loop alone used."""
+    match line:
+        case cst.SimpleStatementLine(
+            body=[
+                cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=cst.Call() as value)
+            ]
+        ):
+            return name in unused and view.is_call(value, BLOCK, BLOCKS) and "#" not in code(line)
+    return False
+
+
+def _is_of_x(view: KernelView, expression: cst.BaseExpression, member: str) -> bool:
+    return (
+        view.is_call(expression, member)
+        and code(expression).endswith("(0)")
+        and not names_in(cst.ensure_type(expression, cst.Call).args[0])
+    )
+
+
+def _range(loop: cst.For) -> tuple[cst.BaseExpression, cst.BaseExpression, cst.BaseExpression]:
+    start, stop, step = (arg.value for arg in cst.ensure_type(loop.iter, cst.Call).args)
+    return start, stop, step

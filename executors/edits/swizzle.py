@@ -1,0 +1,98 @@
+"""I: a grouped order of the tiles of a matrix product, so that blocks that run together share both operands.
+
+The block numbers are renamed, one to one, and nothing else changes: with two axes of blocks from what `ct.num_blocks`
+says of the grid itself, so that no launch has to change; with one from the decoding of the number that the kernel does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import libcst as cst
+
+from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.examples.swizzle import EXAMPLES
+from kdiag.executors.edits.launches.blocks import independence
+from kdiag.executors.edits.launches.tile_order import Decoding, decoding
+from kdiag.executors.edits.launches.wrapper import fresh_name
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes
+from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
+from kdiag.executors.edits.syntax.rewriting import Change, before, rewrite, to
+from kdiag.records import Promise, Scalar, Variant
+
+GROUP = "group_size_m"
+CHOICES = (8, 4, 16)
+NO_MORE_STACK = Promise("compile.stack_bytes", "not-worse", "the order of the tiles spills no registers")
+
+
+class Swizzle(Edit):
+    """Give the tiles of a result to the blocks in groups of rows."""
+
+    id: ClassVar[str] = "I"
+    title: ClassVar[str] = "Grouped tile order (GROUP_SIZE_M swizzle)"
+    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+
+    def variants(self, subject: Subject) -> tuple[Variant, ...]:
+        """Three sizes of a group, in rows of tiles."""
+        return tuple(Variant(self.id, f"{GROUP}={size}", {GROUP: size}) for size in CHOICES)
+
+    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+        """Rename the blocks; skip where the order is grouped already or cannot be told."""
+        view = view_kernel(subject.source, subject.kernel)
+        if isinstance(view, Skipped):
+            return view
+        size = _size(variant.settings)
+        if size is None:
+            return Skipped(f"{variant.name or 'it'} is no variant of this edit")
+        if not any(_multiplies(view.source, loop) for loop in nodes(view.source.function, cst.For)):
+            return Skipped("the kernel has no matrix product in a loop")
+        reason = independence(view.source)
+        if reason is not None:
+            return reason
+        found = decoding(view)
+        return found if isinstance(found, Skipped) else _grouped(view, found, size)
+
+
+def _size(settings: Mapping[str, Scalar]) -> int | None:
+    size = settings.get(GROUP)
+    return size if isinstance(size, int) and 2 <= size <= 1024 else None
+
+
+def _grouped(view: KernelView, found: Decoding, size: int) -> Outcome:
+    """The kernel with its rows and columns of tiles taken from the renamed number."""
+    read = view.source
+    name = {
+        wanted: fresh_name(read, wanted) for wanted in ("GROUP_SIZE_M", "in_group", "first_row", "height")
+    }
+    known = dict(found.names(lambda wanted: fresh_name(read, wanted)))
+    rows, columns, block = known["rows"], known["columns"], known["block"]
+    group, in_group, first, height = name.values()
+    lines = [
+        *found.lines(known),
+        f"{group} = {size}",
+        f"{in_group} = {group} * {columns}",
+        f"{first} = {block} // {in_group} * {group}",
+        f"{height} = min({rows} - {first}, {group})",
+    ]
+    changes: dict[cst.CSTNode, Change] = {
+        found.row: to(_expression(read.parents[found.row], f"{first} + {block} % {in_group} % {height}")),
+        found.column: to(_expression(read.parents[found.column], f"{block} % {in_group} // {height}")),
+        found.statement: before(lines),
+    }
+    source = cst.ensure_type(rewrite(read.module, changes), cst.Module).code
+    return Applied(source, read.place(found.statement), (NO_MORE_STACK,))
+
+
+def _multiplies(read: KernelSource, loop: cst.For) -> bool:
+    """Whether a loop adds up products of matrices."""
+    operators = (node.operator for node in nodes(loop, cst.BinaryOperation))
+    return bool(read.calls("mma", "mma_scaled", "matmul", within=loop)) or any(
+        isinstance(operator, cst.MatrixMultiply) for operator in operators
+    )
+
+
+def _expression(parent: cst.CSTNode, text: str) -> cst.BaseExpression:
+    """The text as an expression, in parentheses where it stands in an operation."""
+    plain = isinstance(parent, cst.Assign | cst.Element | cst.Arg)
+    return cst.parse_expression(text if plain else f"({text})")
