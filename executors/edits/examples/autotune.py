@@ -1,8 +1,9 @@
-"""Examples of C: fixed launches that become searches. Those of existing searches are in `autotune_spaces`."""
+"""Examples of C: fixed launches that become searches. Those of searches are in `autotune_spaces` and `autotune_legacy`."""
 
 from __future__ import annotations
 
 from kdiag.executors.edits.base import Example
+from kdiag.executors.edits.examples.autotune_legacy import EXAMPLES as OLD
 from kdiag.executors.edits.examples.autotune_spaces import EXAMPLES as SPACES
 
 HEAD = """\
@@ -196,4 +197,5 @@ EXAMPLES: tuple[Example, ...] = (
     Example("a tile that callers choose", "negate", "tiles", DEFAULT, refused="its caller chooses it"),
     Example("no torch", "negate", "hints", WITHOUT_TORCH, refused="not certainly on torch.cuda"),
     *SPACES,
+    *OLD,
 )

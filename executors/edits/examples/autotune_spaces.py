@@ -55,23 +55,6 @@ def run(a, b, c):
 """
 HEAD = IMPORTS + "FOUND = {}\n\n\n" + KERNEL + SEARCH.removesuffix("\n\n")
 BEFORE = IMPORTS + "FOUND = {}\n\n\n" + KERNEL + SEARCH + RUN
-LEGACY = (
-    IMPORTS.replace("import torch\n", "import torch\nfrom cuda.tile_experimental import autotune_launch\n")
-    + KERNEL
-    + SEARCH
-    + """\
-def run(a, b, c):
-    autotune_launch(
-        torch.cuda.current_stream(),
-        grid_fn=lambda cfg: (ct.cdiv(c.shape[0], cfg.TILE_M), ct.cdiv(c.shape[1], cfg.TILE_N)),
-        kernel=product,
-        args_fn=lambda cfg: (a, b, c, cfg.TILE_M, cfg.TILE_N, cfg.TILE_K),
-        hints_fn=lambda cfg: {"num_ctas": cfg.num_ctas, "occupancy": cfg.occupancy},
-        max_iter=20,
-        search_space=configurations,  # all of them
-    )
-"""
-)
 WIDE = (
     HEAD
     + '''\
@@ -178,82 +161,18 @@ def run(a, b, c):
     ct.launch(stream, grid, kernel, (a, b, c, best.TILE_M, best.TILE_N, best.TILE_K))
 """
 )
-MODERN = (
-    IMPORTS
-    + KERNEL
-    + SEARCH.removesuffix("\n\n")
-    + '''\
-
-
-_PRODUCT_TUNED = {}
-
-
-def _launch_tuned_product(stream, grid_fn, args_fn, search_space, launch_args_fn=None, hints_fn=None):
-    """Launch product with the configuration that is fastest for such arrays and constants.
-
-    It is searched for once and kept with its kernel object. The search runs on what `args_fn` gives; without
-    `launch_args_fn` these are the arrays of the launch, and those that the kernel may write are copied.
-    """
-
-    def copy(array):
-        span = 1 + sum((n - 1) * step for n, step in zip(array.shape, array.stride())) if array.numel() else 0
-        flat = array.detach().as_strided((span,), (1,)).clone()
-        return flat.as_strided(array.shape, array.stride())
-
-    def scratch(config):
-        if launch_args_fn is not None:
-            return args_fn(config)
-        return tuple(
-            copy(value) if at in (2,) and isinstance(value, torch.Tensor) else value
-            for at, value in enumerate(args_fn(config))
-        )
-
-    space = tuple(search_space() if callable(search_space) else search_space)
-    arguments = (launch_args_fn or args_fn)(space[0])
-    key = (
-        tuple(grid_fn(space[0])),
-        tuple((a.shape, a.stride(), a.dtype, a.device) for a in arguments if isinstance(a, torch.Tensor)),
-        tuple(arguments[at] for at in (3, 4, 5)),
-    )
-    if key not in _PRODUCT_TUNED:
-        result = ct.tune.exhaustive_search(
-            space, stream, grid_fn, product, scratch, hints_fn, quiet=True
-        )
-        config = result.best.config
-        _PRODUCT_TUNED[key] = config, product.replace_hints(**(hints_fn(config) if hints_fn else {}))
-    config, kernel = _PRODUCT_TUNED[key]
-    ct.launch(stream, grid_fn(config), kernel, (launch_args_fn or args_fn)(config))
-
-
-def run(a, b, c):
-    _launch_tuned_product(
-        stream=torch.cuda.current_stream(),
-        grid_fn=lambda cfg: (ct.cdiv(c.shape[0], cfg.TILE_M), ct.cdiv(c.shape[1], cfg.TILE_N)),
-        args_fn=lambda cfg: (a, b, c, cfg.TILE_M, cfg.TILE_N, cfg.TILE_K),
-        hints_fn=lambda cfg: {"num_ctas": cfg.num_ctas, "occupancy": cfg.occupancy},
-        search_space=configurations,  # all of them
-    )
-'''
-)
 CONFIGURATION = {"TILE_M": 128, "TILE_N": 256, "TILE_K": 32, "num_ctas": 2, "occupancy": 1}
 USED = BEFORE.replace("best = result.best.config", "print(result)\n        best = result.best.config")
 FIXED = BEFORE.replace("occupancy=best.occupancy", "occupancy=2")
-KEYED = LEGACY.replace("max_iter=20", "key=1")
-RETURNED = LEGACY.replace("    autotune_launch(", "    return autotune_launch(")
 SMALL = BEFORE.replace("(64, 256)", "(64,)").replace("TILE_N=256", "TILE_N=64")
 
 EXAMPLES: tuple[Example, ...] = (
     Example("a wider space", "product", "widen", BEFORE, WIDE),
     Example("a narrower space", "product", "narrow", BEFORE, NARROW),
     Example("what was found", "product", "freeze", BEFORE, FROZEN, settings=CONFIGURATION),
-    Example("the old tuner", "product", "legacy-to-modern", LEGACY, MODERN),
     Example("nothing found", "product", "freeze", BEFORE, refused="no captured launch says which"),
     Example("a field too few", "product", "freeze", BEFORE, refused="differ in", settings={"TILE_M": 64}),
     Example("a result in use", "product", "freeze", USED, refused="not taken in the", settings=CONFIGURATION),
     Example("a fixed occupancy", "product", "widen", FIXED, refused="does not take the kernel's occupancy"),
     Example("nothing to drop", "product", "narrow", SMALL, refused="no configuration of the search would be"),
-    Example("a key", "product", "legacy-to-modern", KEYED, refused="gets key, which the search has not"),
-    Example(
-        "a result", "product", "legacy-to-modern", RETURNED, refused="the result of autotune_launch is used"
-    ),
 )

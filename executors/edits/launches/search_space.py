@@ -7,34 +7,20 @@ written: whatever another card gets stays as it is, and so does the first config
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
 from kdiag.executors.edits.hints import OCCUPANCY, WARPS, has_clusters, present_value
 from kdiag.executors.edits.launches.search import top_statement
-from kdiag.executors.edits.launches.search_configurations import (
-    Space,
-    Uses,
-    spaces,
-    uses,
-)
+from kdiag.executors.edits.launches.search_configurations import Space, spaces
+from kdiag.executors.edits.launches.search_hints import Uses, uses
 from kdiag.executors.edits.launches.search_template import insert, missing
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, read_kernel, set_keyword
 
 # A 128x256 float32 accumulator is the largest that four warps hold on sm_90 when two CTAs share it, or eight warps.
 WIDE = 128 * 256
 CTAS = "num_ctas"
-
-
-@dataclass(frozen=True)
-class _Change:
-    """What a space is changed by: the verb of the function's name, its text, and the wrapper's changes."""
-
-    verb: str
-    docstring: str
-    body: str
 
 
 def change_space(subject: Subject, variant: str) -> Outcome:

@@ -49,6 +49,47 @@ HINTS = """
     def hints_of(config):
         return dict(zip({names}, config{offset}))
 """
+SEARCHED = """\
+# {columns} of {kernel}, first as it was before the search.
+{space} = (
+{rows})
+{found} = {{}}
+
+
+def {function}({signature}):
+    \"\"\"Launch {kernel} with the {what} that are fastest for such arrays and constants.
+
+    They are searched for once, on copies of the arrays that the kernel may write, and the kernel object is kept.
+    \"\"\"
+
+{copy}
+    def scratch(config):
+        return tuple(
+            copy(value) if at in {written} and isinstance(value, torch.Tensor) else value
+            for at, value in enumerate({arguments_of})
+        )
+{hints}
+{opening}    key = (
+        tuple(grid),
+        tuple((a.shape, a.stride(), a.dtype, a.device) for a in arguments if isinstance(a, torch.Tensor)),
+        tuple(arguments[at] for at in {constants}),
+    )
+    known = all(isinstance(value, (torch.Tensor, int, float)) for value in arguments)
+    searchable = known and all(grid) and not torch.cuda.is_current_stream_capturing()
+    if searchable and key not in {found}:
+        result = {module}.tune.exhaustive_search(
+            {space},
+            stream,
+            lambda config: {grid_of},
+            {kernel},
+            scratch,{taken}
+            quiet=True,
+        )
+        config = result.best.config
+        {found}[key] = config, {replaced}
+    config, kernel = {found}.get(key, ({space}[0], {kernel}))
+    {module}.launch(stream, {grid_of}, kernel, {arguments_of})
+"""
 
 
 def text(tuned: Tuned) -> str:
@@ -64,49 +105,26 @@ def text(tuned: Tuned) -> str:
     what = " and ".join(["tile sizes"] * bool(count) + ["hints"] * bool(tuned.hints))
     offset = f"[{count}:]" if count else ""
     hints = HINTS.format(names=_tuple(tuned.hints), offset=offset) if tuned.hints else ""
-    taken = "\n            hints_of," if tuned.hints else ""
-    replaced = f"{tuned.kernel}.replace_hints(**hints_of(config))" if tuned.hints else tuned.kernel
-    return f"""\
-# {", ".join((*tuned.tiles, *tuned.hints))} of {tuned.kernel}, first as it was before the search.
-{space} = (
-{"".join(f"    {_tuple(entry)},{chr(10)}" for entry in tuned.space)})
-{found} = {{}}
-
-
-def {function}({signature}):
-    \"\"\"Launch {tuned.kernel} with the {what} that are fastest for such arrays and constants.
-
-    They are searched for once, on copies of the arrays that the kernel may write, and the kernel object is kept.
-    \"\"\"
-
-{COPY}
-    def scratch(config):
-        return tuple(
-            copy(value) if at in {_tuple(tuned.written)} and isinstance(value, torch.Tensor) else value
-            for at, value in enumerate({arguments_of})
-        )
-{hints}
-{opening}    key = (
-        tuple(grid),
-        tuple((a.shape, a.stride(), a.dtype, a.device) for a in arguments if isinstance(a, torch.Tensor)),
-        tuple(arguments[at] for at in {_tuple(tuned.constants)}),
+    return SEARCHED.format(
+        columns=", ".join((*tuned.tiles, *tuned.hints)),
+        space=space,
+        rows="".join(f"    {_tuple(entry)},\n" for entry in tuned.space),
+        found=found,
+        function=function,
+        signature=signature,
+        kernel=tuned.kernel,
+        what=what,
+        copy=COPY,
+        written=_tuple(tuned.written),
+        constants=_tuple(tuned.constants),
+        grid_of=grid_of,
+        arguments_of=arguments_of,
+        hints=hints,
+        opening=opening,
+        module=tuned.module,
+        taken="\n            hints_of," if tuned.hints else "",
+        replaced=f"{tuned.kernel}.replace_hints(**hints_of(config))" if tuned.hints else tuned.kernel,
     )
-    known = all(isinstance(value, (torch.Tensor, int, float)) for value in arguments)
-    searchable = known and all(grid) and not torch.cuda.is_current_stream_capturing()
-    if searchable and key not in {found}:
-        result = {tuned.module}.tune.exhaustive_search(
-            {space},
-            stream,
-            lambda config: {grid_of},
-            {tuned.kernel},
-            scratch,{taken}
-            quiet=True,
-        )
-        config = result.best.config
-        {found}[key] = config, {replaced}
-    config, kernel = {found}.get(key, ({space}[0], {tuned.kernel}))
-    {tuned.module}.launch(stream, {grid_of}, kernel, {arguments_of})
-"""
 
 
 def insert(
