@@ -11,6 +11,7 @@ from kdiag.executors.edits.divisibility import Divisibility
 from kdiag.executors.edits.fast_math import FastMath
 from kdiag.executors.edits.hints import Hints
 from kdiag.executors.edits.latency import Latency
+from kdiag.executors.edits.static_shapes import StaticShapes
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.executors.edits.tile_load_store import TileLoadStore
 from kdiag.executors.edits.tile_sizes import TileSizes
@@ -24,6 +25,7 @@ EDITS: tuple[Edit, ...] = (
     WithoutTma(),
     Bounds(),
     Divisibility(),
+    StaticShapes(),
     TileSizes(),
     FastMath(),
     Hints(),
