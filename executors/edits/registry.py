@@ -15,6 +15,7 @@ from kdiag.executors.edits.hints import Hints
 from kdiag.executors.edits.hoisted_loads import HoistedLoads
 from kdiag.executors.edits.latency import Latency
 from kdiag.executors.edits.persistent import Persistent
+from kdiag.executors.edits.static_shapes import StaticShapes
 from kdiag.executors.edits.swizzle import Swizzle
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.executors.edits.tile_load_store import TileLoadStore
@@ -33,6 +34,7 @@ EDITS: tuple[Edit, ...] = (
     WithoutTma(),
     Bounds(),
     Divisibility(),
+    StaticShapes(),
     TileSizes(),
     FastMath(),
     TokenOrder(),

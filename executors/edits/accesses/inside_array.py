@@ -44,7 +44,7 @@ def _refusal(view: KernelView, call: cst.Call, array: str, rank: int) -> str | N
         return f"the parameter {array} is annotated, its indices may have 64 bits"
     if keyword(call, "order") is not None:
         return "it has an order of axes"
-    if not _has_rank(view, call, array, rank):
+    if not certain_rank(view, array, rank):
         return f"it is conditional, and where it is not made {array} may have another number of axes"
     return None
 
@@ -74,14 +74,13 @@ def _shape(view: KernelView, call: cst.Call, rank: int) -> Shape | None:
     return (LaunchValue.of(1),) * rank
 
 
-def _has_rank(view: KernelView, call: cst.Call, array: str, rank: int) -> bool:
-    """Whether an access that is certainly compiled, this one or another, indexes the array with so many numbers."""
-    accesses = [call, *view.source.calls("load", "store", "gather", "scatter")]
+def certain_rank(view: KernelView, array: str, rank: int) -> bool:
+    """Whether an access that is certainly compiled indexes the array with so many numbers."""
     return any(
         array_parameter(view, _array(each), each) == array
         and _rank(view, each) == rank
         and not _is_conditional(view, each)
-        for each in accesses
+        for each in view.source.calls("load", "store", "gather", "scatter")
     )
 
 
