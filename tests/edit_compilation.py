@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 ACCESSES = ("load", "store", "gather", "scatter", "atomic_add", "atomic_max", "atomic_cas")
+from kdiag.records import Remark
+
 TILE, EXTENT = 64, 256
 
 
@@ -92,13 +94,26 @@ def arguments(function: Any, source: str) -> list[Any]:
 
 def compile_to_cubin(source: str, kernel: str, folder: Path, target: str = "sm_90") -> bytes:
     """The machine code of a kernel. Raises what the tile compiler raises."""
+    return _compiled(source, kernel, folder, target, "cubin")
+
+
+def remarks_of(source: str, kernel: str, folder: Path, target: str = "sm_90") -> tuple[Remark, ...]:
+    """What the tile compiler remarks on a kernel. Raises what it raises."""
+    from kdiag.diagnose.compiler.remarks import parse
+    from kdiag.diagnose.compiler.tileiras import assemble, find_tileiras
+
+    bytecode = _compiled(source, kernel, folder, target, "tileir_bytecode")
+    return tuple(parse(assemble(find_tileiras(), bytecode, target, 3).remarks))
+
+
+def _compiled(source: str, kernel: str, folder: Path, target: str, output: str) -> bytes:
     from cuda.tile.compilation import export_kernel
 
     from kdiag.cutile.signature import signature
 
-    path = folder / "edited.py"
+    path = folder / f"edited_{abs(hash(source))}.py"
     path.write_text(source)
-    spec = importlib.util.spec_from_file_location(f"edited_{abs(hash(source))}", path)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -106,5 +121,5 @@ def compile_to_cubin(source: str, kernel: str, folder: Path, target: str = "sm_9
     function = getattr(module, kernel)
     values = arguments(function._annotated_function.pyfunc, source)
     buffer = io.BytesIO()
-    export_kernel(function, [signature(function, values)], buffer, gpu_code=target, output_format="cubin")
+    export_kernel(function, [signature(function, values)], buffer, gpu_code=target, output_format=output)
     return buffer.getvalue()

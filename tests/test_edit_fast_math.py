@@ -12,11 +12,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from edit_emulation import run
 from kdiag.executors.edits.base import Applied, Skipped, Subject
 from kdiag.executors.edits.examples.fast_math import elementwise, loop
 from kdiag.executors.edits.fast_math import RECIPES, FastMath
 from kdiag.executors.edits.tf32_guard import Tf32Guard
-from kdiag.records import CompileEvidence, Variant
+from kdiag.records import ArrayArgument, CompileEvidence, Launch, Variant
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SAME = ("import", "import")
@@ -99,9 +100,8 @@ def test_any_text_is_skipped_and_nothing_raised(name, text):
 @pytest.mark.parametrize(
     "doubt",
     [
-        "total = ct.load(y, (row, k), (TM, TN))",
-        "total, weight = ct.load(y, (row, k), (TM, TN)), weight",
-        "total += ct.load(y, (row, k), (TM, TN))",
+        "total = unknown(y)",
+        "total, weight = unknown(y), weight",
         "if k > 1:\n            total = ct.astype(total, ct.float64)",
     ],
 )
@@ -115,12 +115,107 @@ def test_an_accumulator_that_a_loop_may_change_is_left_alone(doubt):
     assert "cannot tell that `total / weight`" in outcome.reason
 
 
+@pytest.mark.parametrize(
+    "doubt", ["total = ct.load(y, (row, k), (TM, TN))", "total += ct.load(y, (row, k), (TM, TN))"]
+)
+def test_an_accumulator_that_a_loop_loads_is_tested_by_its_dtype(doubt):
+    source = loop("total = total / weight").replace(
+        "    total = total / w", f"        {doubt}\n    total = total / w"
+    )
+    outcome = FastMath().apply(Subject(source, "average"), Variant("H", "approx-division"))
+    assert isinstance(outcome, Applied)
+    assert "if total.dtype == ct.float32 else total / weight" in outcome.source
+
+
 def test_only_the_named_kernel_changes():
     first = elementwise("a / b")
     second = elementwise("ct.exp(a)").replace("def elementwise", "def other").partition("EPS = 1e-6")[2]
     outcome = FastMath().apply(Subject(first + second, "elementwise"), Variant("H", "all"))
     assert isinstance(outcome, Applied)
     assert outcome.source.endswith(second)
+
+
+SILU = """import cuda.tile as ct
+
+
+def _sigmoid(x):
+    return 1 / (1 + ct.exp(-x))
+
+
+@ct.kernel
+def silu(x, y, scale: float, T: ct.Constant[int]):
+    tile = ct.load(x, (ct.bid(0),), (T,), padding_mode=ct.PaddingMode.ZERO){cast}
+    std = ct.sqrt(ct.max(tile * tile, keepdims=True))
+    power = ct.exp(tile * scale - std)
+    ct.store(y, (ct.bid(0),), ct.astype(_sigmoid(tile) / std + power, y.dtype))
+"""
+
+
+def _silu(source: str, x, scale: float = 0.75):
+    import torch
+
+    y = torch.zeros_like(x)
+    run(source, "silu", (-(-len(x) // 32), 1, 1), (x, y, scale, 32))
+    return y
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if name != "tanh"])
+@pytest.mark.parametrize("length", [1, 31, 97])
+def test_float32_results_stay_close(name, length):
+    torch = pytest.importorskip("torch")
+    source = SILU.format(cast=".astype(ct.float32)")
+    outcome = FastMath().apply(Subject(source, "silu"), Variant("H", name))
+    assert isinstance(outcome, Applied), outcome
+    for dtype in (torch.float32, torch.bfloat16):
+        x = torch.linspace(-9, 11, length).to(dtype)
+        torch.testing.assert_close(_silu(outcome.source, x), _silu(source, x), rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize("name", ["all", "exp2", "approx-division", "rsqrt"])
+def test_a_tile_of_another_dtype_keeps_its_bits(name):
+    torch = pytest.importorskip("torch")
+    source = SILU.format(cast="")
+    outcome = FastMath().apply(Subject(source, "silu"), Variant("H", name))
+    assert isinstance(outcome, Applied), outcome
+    x = torch.linspace(-9, 11, 97)
+    for dtype in (torch.bfloat16, torch.float16, torch.float64):
+        assert torch.equal(_silu(outcome.source, x.to(dtype)), _silu(source, x.to(dtype)))
+    torch.testing.assert_close(_silu(outcome.source, x), _silu(source, x), rtol=1e-5, atol=0)
+
+
+def test_an_array_of_no_launch_in_float32_is_left_alone():
+    source = SILU.format(cast="")
+    for dtype, applies in (("bfloat16", False), ("float32", True)):
+        launch = Launch("silu", (1, 1, 1), (ArrayArgument("x", dtype, (64,), (1,)),))
+        outcome = FastMath().apply(Subject(source, "silu", launches=(launch,)), Variant("H", "all"))
+        assert isinstance(outcome, Applied) is applies
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "ct.astype(ct.bitcast(ct.astype(a / b, quantized.float8_e4m3fn), ct.int32), ct.float32)",
+        "ct.astype(ct.astype(a / b, torch.int8), ct.float32)",
+        "ct.floor(a / b)",
+        "ct.where((a / b) > 1.0, a, b)",
+    ],
+)
+def test_a_division_that_decides_a_bucket_stays(body):
+    for name in ("all", "approx-division", "reciprocal"):
+        outcome = FastMath().apply(Subject(elementwise(body), "elementwise"), Variant("H", name))
+        assert isinstance(outcome, Skipped), outcome
+
+
+def test_a_function_that_calls_a_copied_one_is_copied_with_it():
+    source = SILU.format(cast=".astype(ct.float32)").replace("_sigmoid(tile) /", "outer(tile) /")
+    source = source.replace("@ct.kernel", "def outer(x):\n    return _sigmoid(x) * 2.0\n\n\n@ct.kernel")
+    source += "\n\n@ct.kernel\ndef other(x, T: ct.Constant[int]):\n    ct.store(x, (0,), outer(ct.load(x, (0,), (T,))))\n"
+    outcome = FastMath().apply(Subject(source, "silu"), Variant("H", "exp2"))
+    assert isinstance(outcome, Applied)
+    assert "def outer_fast(x):\n    return _sigmoid_fast(x) * 2.0\n" in outcome.source
+    assert "outer_fast(tile) / std" in outcome.source
+    assert outcome.source.endswith(source.partition("def other")[2])
+    assert not outcome.warnings
 
 
 def _compiled(example: str, edit, variant: Variant, folder: Path, exchange=SAME):

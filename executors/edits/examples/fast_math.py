@@ -65,11 +65,46 @@ def average(x, y, TM: ct.Constant[int], TN: ct.Constant[int]):
 """
 
 
+def helper(body: str, calls: str = "", copy: str = "") -> str:
+    """A kernel that calls a private function, with a copy of that where another kernel calls it as well."""
+    other = """
+
+@ct.kernel
+def other(x, T: ct.Constant[int]):
+    ct.store(x, (ct.bid(0),), _sigmoid(ct.load(x, (ct.bid(0),), (T,))))
+"""
+    return f"""import cuda.tile as ct
+import torch
+
+
+def _sigmoid(x):
+    return {body}
+
+{copy}
+@ct.kernel
+def silu(x, y, T: ct.Constant[int]):
+    tile = ct.load(x, (ct.bid(0),), (T,)).astype(torch.float32)
+    ct.store(y, (ct.bid(0),), ct.astype(tile * {calls or "_sigmoid"}(tile), y.dtype))
+{other if copy or calls == "_sigmoid" else ""}"""
+
+
 EXP = "ct.exp(values - largest)"
 EXP2 = "ct.exp2((values - largest) * 1.4426950408889634, flush_to_zero=True)"
 APPROX = "rounding_mode=ct.RoundingMode.APPROX, flush_to_zero=True"
+LOG2_E = "1.4426950408889634"
+ROOT = "ct.rsqrt({}, flush_to_zero=True)"
+FOLDED = "ct.exp2(values * 1.4426950408889634 - largest * 1.4426950408889634, flush_to_zero=True)"
 DIVIDE = "numerator / denominator"
 FAST_DIVIDE = f"ct.truediv(numerator, denominator, {APPROX})"
+
+
+SIGMOID = "1 / (1 + ct.exp(-x))"
+FAST_SIGMOID = f"ct.truediv(1, 1 + ct.exp2(-x * 1.4426950408889634, flush_to_zero=True), {APPROX})"
+COPY = f"""
+def _sigmoid_fast(x):
+    return {FAST_SIGMOID}
+
+"""
 
 
 def _edit(name: str, variant: str, kernel: str, texts: tuple[str, str]) -> Example:
@@ -155,6 +190,44 @@ EXAMPLES: tuple[Example, ...] = (
                 "x.dtype",
             ),
         ),
+    ),
+    _edit("a function of its own", "all", "silu", (helper(SIGMOID), helper(FAST_SIGMOID))),
+    _edit(
+        "a function that another kernel calls",
+        "all",
+        "silu",
+        (helper(SIGMOID, "_sigmoid"), helper(SIGMOID, "_sigmoid_fast", COPY)),
+    ),
+    _edit("log2(e) in both parts", "exp2-folded", "softmax", (softmax(EXP, DIVIDE), softmax(FOLDED, DIVIDE))),
+    _edit(
+        "an approximate exponential",
+        "all",
+        "softmax",
+        (
+            softmax("ct.exp(values - largest, rounding_mode=ct.RoundingMode.APPROX)", FAST_DIVIDE),
+            softmax(EXP2, FAST_DIVIDE),
+        ),
+    ),
+    _elementwise(
+        "log2(e) in a number",
+        "exp2-folded",
+        "ct.exp(a * n)",
+        f"ct.exp2(a * (n * {LOG2_E}), flush_to_zero=True)",
+    ),
+    _elementwise("a root", "rsqrt", "ct.sqrt(a)", f"ct.sqrt(a, {APPROX})"),
+    _elementwise("a power", "rsqrt", "a ** -0.5 + ct.rsqrt(b)", f"{ROOT.format('a')} + {ROOT.format('b')}"),
+    _elementwise("a number", "reciprocal", "a / (n + 1)", "a * (1.0 / (n + 1))"),
+    _refused(
+        "a mask of the lowest float32",
+        "exp2-folded",
+        elementwise("ct.exp(ct.where(b > 0, a, -3.4e38) - b)"),
+        "the number in line 11, times log2(e), is beyond float32",
+    ),
+    _refused(
+        "a division that decides",
+        "all",
+        elementwise("ct.where(a / b > 0.5, a, 0.0)"),
+        "the division in line 11 decides the comparison or step in line 11",
     ),
     _refused("bfloat16", "approx-division", elementwise("a / b", "ct.bfloat16"), "cannot tell that `a / b`"),
     _refused("float64", "exp2", elementwise("ct.exp(a)", "ct.float64"), "cannot tell that `ct.exp(a)`"),

@@ -1,0 +1,68 @@
+"""D casts both operands, keeps the accumulator in float32, and costs as much precision as tfloat32 has bits less."""
+
+import numpy as np
+import pytest
+
+from edit_emulation import edited, run
+from kdiag.executors.edits.base import Applied, Skipped, Subject
+from kdiag.executors.edits.examples.tf32_guard import HEAD, LOADS, TAIL
+from kdiag.executors.edits.tf32_guard import Tf32Guard
+from kdiag.records import ArrayArgument, Launch, Variant
+
+MATMUL = HEAD + LOADS + "        accumulator = ct.mma(a_tile, b_tile, accumulator)\n" + TAIL
+TF32 = Variant("D", "tf32")
+IN_FUNCTION = MATMUL.replace(
+    "@ct.kernel", "def product(a, b, total):\n    return ct.mma(a, b, total)\n\n\n@ct.kernel"
+).replace("= ct.mma(a_tile, b_tile, accumulator)", "= product(a_tile, b_tile, accumulator)")
+
+
+def launches(*dtypes: str) -> tuple[Launch, ...]:
+    arrays = (ArrayArgument(f"x{n}", dtype, (64, 64), (64, 1)) for n, dtype in enumerate(dtypes))
+    return (Launch("matmul_kernel", (1, 1, 1), tuple(arrays)),)
+
+
+def error(source: str, size: int) -> float:
+    """The largest error against float64, relative to the largest result."""
+    random = np.random.default_rng(3)
+    a, b = (random.normal(size=(size, size)).astype(np.float32) for _ in range(2))
+    c = np.zeros((size, size), np.float32)
+    run(source, "matmul_kernel", (-(-size // 32), -(-size // 32), 1), (a, b, c, 32, 32, 32))
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    return float(np.abs(c - exact).max() / np.abs(exact).max())
+
+
+@pytest.mark.parametrize("size", [33, 96])
+@pytest.mark.parametrize("source", [MATMUL, IN_FUNCTION], ids=["in the kernel", "in a function"])
+def test_the_error_is_too_large_for_1e_5_and_small_enough_for_1e_2(source: str, size: int) -> None:
+    after = edited(Tf32Guard(), source, "matmul_kernel", "tf32")
+    assert after.count(".dtype == ct.float32 else") == 2
+    assert "accumulator = ct.full((TM, TN), 0.0, dtype=ct.float32)" in after
+    assert error(source, size) < 1e-6
+    assert 1e-5 < error(after, size) < 1e-2
+
+
+def test_its_safety_says_that_it_rounds() -> None:
+    assert Tf32Guard().safety(TF32) == "changes-rounding"
+
+
+def test_a_function_in_the_file_is_guarded_where_it_stands() -> None:
+    outcome = Tf32Guard().apply(Subject(IN_FUNCTION, "matmul_kernel"), TF32)
+    assert isinstance(outcome, Applied)
+    assert outcome.source.count("def product") == 1
+    assert outcome.warnings == ("other files that call product get the change as well",)
+    assert isinstance(Tf32Guard().apply(Subject(outcome.source, "matmul_kernel"), TF32), Skipped)
+
+
+def test_without_a_float32_array_there_is_nothing_to_cast() -> None:
+    for dtypes in (("bfloat16", "bfloat16"), ("float16",)):
+        outcome = Tf32Guard().apply(Subject(MATMUL, "matmul_kernel", launches=launches(*dtypes)), TF32)
+        assert isinstance(outcome, Skipped)
+        assert "no launch passes a float32 array" in outcome.reason
+    mixed = launches("bfloat16") + launches("float32")
+    assert isinstance(Tf32Guard().apply(Subject(MATMUL, "matmul_kernel", launches=mixed), TF32), Applied)
+
+
+def test_an_explicit_float32_is_cast_whatever_the_launches_pass() -> None:
+    source = MATMUL.replace("ct.mma(a_tile, b_tile", "ct.mma(ct.astype(a_tile, ct.float32), b_tile")
+    subject = Subject(source, "matmul_kernel", launches=launches("bfloat16"))
+    assert isinstance(Tf32Guard().apply(subject, TF32), Applied)
