@@ -130,3 +130,30 @@ def test_many_writers_of_one_entry_leave_one_whole_entry(tmp_path: Path) -> None
         list(pool.map(lambda evidence: store(tmp_path, "key", evidence), versions))
     assert load(tmp_path, "key") in versions
     assert [path.name for path in tmp_path.iterdir()] == ["key.json"]
+
+
+@pytest.mark.compiler
+def test_the_bytecode_holds_the_hints_but_for_the_optimization_level() -> None:
+    pytest.importorskip("cuda.tile")
+    pytest.importorskip("torch")
+    from io import BytesIO
+
+    from cuda.tile.compilation import export_kernel
+
+    from kdiag.diagnose.capture.workload import capture
+    from kdiag.workload import Workload, read
+
+    workload = read(Path(__file__).parents[1] / "examples" / "softmax")
+    assert isinstance(workload, Workload)
+    captured = capture(workload, workload.kernel_file, "sm_90")[0]
+
+    def bytecode(**hints: int) -> bytes:
+        stream, kernel = BytesIO(), captured.kernel.replace_hints(**hints)
+        export_kernel(kernel, [captured.signature], stream, gpu_code="sm_90", output_format="tileir_bytecode")
+        return stream.getvalue()
+
+    plain = bytecode()
+    assert bytecode() == plain
+    assert bytecode(opt_level=2) == plain  # it is in the key by itself
+    hinted = [bytecode(num_ctas=2), bytecode(occupancy=4), bytecode(num_worker_warps=8)]
+    assert len({plain, *hinted}) == 4

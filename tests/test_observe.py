@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kdiag.diagnose.compiler.observe import from_compilation
-from kdiag.diagnose.compiler.observe_remarks import remark_lines
+from kdiag.diagnose.compiler.observe_remarks import lines_by_observation, remark_lines
 from kdiag.records import CompileEvidence, Evidence, Launch, Place, Remark, Scalar
 
 LOAD = "RemarkMemoryLoadInstructionSelected"
@@ -147,3 +147,18 @@ def test_resources_are_those_of_the_worst_launch_and_absent_when_unknown() -> No
 
 def test_nothing_compiled_says_nothing() -> None:
     assert from_compilation([]) == {}
+
+
+def test_lines_of_the_edited_file_by_observation() -> None:
+    tma, plain = "TMA Load instruction", "Global-memory load instruction"
+    elsewhere = replace(remark(LOAD, 3, instruction=tma), where=Place("/lib/helper.py", 3))
+    launches = [
+        evidence(remark(LOAD, 9, instruction=tma), remark(LOAD, 12, instruction=plain), elsewhere),
+        evidence(remark(LOAD, 14, instruction=tma), remark("RemarkTensorCoreMMA", 20)),
+    ]
+    found = lines_by_observation(launches, "k.py")
+    assert found["compile.tma_loads"] == {9, 14}
+    assert found["compile.global_loads"] == {12}
+    assert found["compile.mma_on_tensor_cores"] == {20}
+    assert found["compile.tma_stores"] == frozenset()
+    assert "compile.loops_pipelined" not in found  # no remark says anything of loops

@@ -38,15 +38,27 @@ def run_cases(request: CasesRequest) -> None:
     began = time.process_time()
     with emulations(request.target) as made:
         before = set(sys.modules)
-        source, workload = request.source, request.workload
-        module = load_module(source.path, search=workload.kernel_file.parent, source_hash=source.hash)
-        described = load_module(workload.path, search=workload.path.parent)
+        described, module = _modules(request)
+        named = {request.source.path, request.workload.path}
         for case in request.cases:
             if case in request.optional and time.process_time() - began > request.optional_s:
                 break
             stored = _run(case, described, module, made)
-            files = _imported(before, {source.path, workload.path})
+            files = _imported(before, named)
             store(request.folder, key_of(request, case), replace(stored, files=files))
+
+
+def load(request: CasesRequest) -> None:
+    """Import the files and nothing else. Child processes only."""
+    with emulations(request.target):
+        _modules(request)
+
+
+def _modules(request: CasesRequest) -> tuple[ModuleType, ModuleType]:
+    """The workload and the kernel file, which may look at the GPU when it is imported."""
+    source, workload = request.source, request.workload
+    module = load_module(source.path, search=workload.kernel_file.parent, source_hash=source.hash)
+    return load_module(workload.path, search=workload.path.parent), module
 
 
 def _run(case: EmulationCase, described: ModuleType, module: ModuleType, made: Emulations) -> Stored:

@@ -96,15 +96,15 @@ class _Run:
 
     def to_the_end(self) -> EmulatedSource:
         """Run children until each case has a result, has ended its child, or is out of time."""
-        from kdiag.executors.emulator.case_run import run_cases
+        from kdiag.executors.emulator.case_run import load, run_cases
 
-        began, reason, late = time.monotonic(), "", None
+        began, late = time.monotonic(), None
         left = self._collect(self.request.cases)
         while left:
             spent = time.monotonic() - began
             request = replace(self.request, cases=left)
             answer = isolate.run(run_cases, request, timeout_s=max(0.1, TIMEOUT_S - spent))
-            before, left = left, self._collect(left)
+            left = self._collect(left)
             if not isinstance(answer, Died):
                 self._give_up(left, f"the results cannot be kept in {self.request.folder}")
                 break
@@ -113,9 +113,10 @@ class _Run:
                 self._give_up(left, f"no result within {TIMEOUT_S:g} s" if late else answer.message)
                 break
             if left:
-                same, reason = reason == answer.message + answer.raised_at, answer.message + answer.raised_at
-                broken = left if same and before == left else left[:1]  # the file itself, or this one case
-                self.ran.update({case: _failed(case, reason) for case in broken})
+                nothing = len(left) == len(self.request.cases)
+                of_the_file = nothing and isinstance(isolate.run(load, request, timeout_s=TIMEOUT_S), Died)
+                broken = left if of_the_file else left[:1]
+                self.ran.update({case: _failed(case, answer.message + answer.raised_at) for case in broken})
                 left = left[len(broken) :]
         return EmulatedSource(self.ran, self.missing, late)
 

@@ -1,0 +1,137 @@
+"""`kdiag apply`: diffs that git takes, variants by name and by setting, writing with an undo, and every refusal."""
+
+import json
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("libcst")
+
+from kdiag.cli import run
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture
+def softmax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The softmax kernel alone, without a workload, in the current folder."""
+    shutil.copy(EXAMPLES / "softmax" / "softmax.py", tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "softmax.py"
+
+
+def test_what_is_printed_is_a_patch(softmax: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = softmax.read_bytes()
+    assert run(["apply", "softmax.py", "h"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("H all")
+    assert "changes rounding" in printed.out
+    assert "begins at softmax.py:14" in printed.out
+    assert "other variants: exp2" in printed.err
+    assert softmax.read_bytes() == before
+    subprocess.run(["patch", "-p1"], input=printed.out, text=True, check=True, capture_output=True)
+    assert "exp2" in softmax.read_text()
+
+
+def test_a_variant_by_name(softmax: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["apply", str(softmax), "H", "--variant", "exp2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["schema"], found["optimization"], found["variant"]) == ("kdiag.apply/1", "H", "exp2")
+    assert (found["safety"], found["applicable"], found["written"]) == ("changes-rounding", True, False)
+    assert found["diff"].startswith("--- a/softmax.py")
+    assert found["gates"] == []  # without a workload nobody was asked
+    assert {one["variant"] for one in found["variants"]} > {"all", "exp2"}
+
+
+@pytest.mark.parametrize(
+    ("variant", "settings"),
+    [("occupancy=2", {"occupancy": 2}), ("num_worker_warps=8", {"num_worker_warps": 8})],
+)
+def test_a_variant_by_setting(
+    softmax: Path, variant: str, settings: dict[str, int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["apply", str(softmax), "hints", "--variant", variant, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["settings"] == settings
+
+
+def test_a_setting_that_is_not_offered_is_tried(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    kernel = tmp_path / "matmul.py"
+    shutil.copy(EXAMPLES / "matmul_bf16" / "matmul.py", kernel)
+    assert run(["apply", str(kernel), "G", "--variant", "tile_k=16", "--json"]) == 0
+    assert "+TILE_K = 16" in json.loads(capsys.readouterr().out)["diff"]
+
+
+def test_writing_and_undoing(softmax: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = softmax.read_bytes()
+    assert run(["apply", "softmax.py", "H", "--write"]) == 0
+    undo = capsys.readouterr().err.split("undo: ")[1].strip()
+    assert b"exp2" in softmax.read_bytes()
+    subprocess.run(shlex.split(undo), check=True)
+    assert softmax.read_bytes() == before
+
+
+def test_applying_twice_says_why_not(softmax: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["apply", "softmax.py", "H", "--variant", "exp2", "--write", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["written"]
+    after = softmax.read_bytes()
+    assert run(["apply", "softmax.py", "H", "--variant", "exp2", "--write"]) == 1
+    assert "does not apply to softmax_kernel: " in capsys.readouterr().err
+    assert softmax.read_bytes() == after
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["D"], 1, "the kernel has no ct.mma"),
+        (["L"], 2, "`kdiag explain L` says how"),
+        (["nonsense"], 2, "There is no edit 'nonsense'; choose one of A, "),
+        (["H", "--variant", "nonsense"], 2, "H has no variant 'nonsense'; there are all, exp2"),
+        (["G", "--variant", "nonsense"], 2, "none for this kernel"),
+        (["H", "--variant", "tile=4"], 1, "there is no fast-math variant tile=4"),
+        (["H", "--kernel", "other"], 2, "softmax_kernel"),
+        (["H", "--workload", "gone.py"], 1, "There is no workload at gone.py"),
+        (["H", "--target", "sm_1"], 2, "sm_1"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(
+    softmax: Path, arguments: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = softmax.read_bytes()
+    assert run(["apply", "softmax.py", *arguments, "--write"]) == code
+    printed = capsys.readouterr()
+    assert sentence in printed.err
+    assert "Traceback" not in printed.err
+    assert printed.out == ""
+    assert softmax.read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["", "x = 1\n", "def broken(:\n", "\x00"])
+def test_a_file_without_a_kernel(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(text)
+    assert run(["apply", str(path), "H"]) in {1, 2}
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_the_list(softmax: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["apply", "softmax.py", "--list", "--json"]) == 0
+    edits = json.loads(capsys.readouterr().out)["edits"]
+    variants = {edit["optimization"]: edit["variants"] for edit in edits}
+    assert {"A", "D", "H", "hints"} <= set(variants)
+    assert [one["why_not"] for one in variants["D"]] == ["the kernel has no ct.mma"]
+    assert run(["apply", "softmax.py"]) == 0
+    text = capsys.readouterr().out
+    assert "Edits for softmax_kernel on sm_90" in text
+    assert "approx-division" in text
+
+
+@pytest.mark.compiler
+def test_with_a_workload_the_compiler_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("cuda.tile")
+    assert run(["apply", str(EXAMPLES / "softmax" / "softmax.py"), "H", "--json"]) == 0
+    gates = {gate["gate"]: gate["outcome"] for gate in json.loads(capsys.readouterr().out)["gates"]}
+    assert gates == {"compile": "passed", "no-op": "passed", "effect": "passed"}

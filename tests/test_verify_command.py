@@ -1,0 +1,126 @@
+"""`kdiag verify`: any two versions of a kernel, what each gate says, and the exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("cuda.tile")
+pytest.importorskip("torch")
+pytestmark = pytest.mark.compiler
+
+import gate_workload  # noqa: E402 - after the skips
+from kdiag.cli import run  # noqa: E402
+
+DIVISION = "values / largest"
+FASTER = "ct.truediv(values, largest, rounding_mode=ct.RoundingMode.APPROX, flush_to_zero=True)"
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    return gate_workload.write(tmp_path)
+
+
+def gates(
+    kernel: Path, after: Path, capsys: pytest.CaptureFixture[str], *options: str
+) -> tuple[int, dict[str, str]]:
+    code = run(["verify", str(kernel), str(after), "--json", *options])
+    printed = capsys.readouterr()
+    assert printed.out, printed.err
+    found = json.loads(printed.out)
+    assert found["schema"] == "kdiag.verify/1"
+    assert found["passed"] == (code == 0)
+    return code, {gate["gate"]: f"{gate['outcome']} {gate['reason']}" for gate in found["gates"]}
+
+
+def test_a_right_edit_by_hand(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    after = gate_workload.variant(kernel, DIVISION, FASTER)
+    code, found = gates(kernel, after, capsys)
+    assert code == 0
+    assert found["scope"].startswith("passed")
+    assert "no new fault" in found["emulation"]
+    assert found["correctness"] == "could-not-run there is no GPU"
+    assert run(["verify", str(kernel), str(after)]) == 0
+    assert "could not run, and proved nothing: correctness" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gate", "reason"),
+    [
+        ('padding_value=-float("inf")', "padding_value=0.0", "emulation", "all negative"),
+        ("row = ct.bid(0)", "row = ct.bid(0) + 0", "no-op", "identical"),
+        (DIVISION, "values @ largest", "compile", "error"),
+        ("def scaled(x", "def scaled(x, z", "compile", "TypeError"),
+    ],
+)
+def test_a_wrong_edit_fails(
+    kernel: Path, old: str, new: str, gate: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, found = gates(kernel, gate_workload.variant(kernel, old, new), capsys)
+    assert code == 1
+    assert list(found)[-1] == gate
+    assert found[gate].startswith("failed")
+    assert reason in found[gate]
+
+
+def test_held_against_an_edit(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    after = gate_workload.variant(kernel, DIVISION, FASTER)
+    code, found = gates(kernel, after, capsys, "--edit", "H:approx-division")
+    assert code == 0
+    assert "only planned lines" in found["scope"]
+    more = gate_workload.variant(after, 'padding_value=-float("inf")', "padding_value=-1e38", "more.py")
+    code, found = gates(kernel, more, capsys, "--edit", "H")
+    assert (code, found["scope"]) == (
+        1,
+        "failed it changed the target file at line 11, which the edit does not",
+    )
+
+
+def test_exact_allows_no_other_bit(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    after = gate_workload.variant(kernel, DIVISION, "values * (1.0 / largest)")
+    assert gates(kernel, after, capsys)[0] == 0
+    code, found = gates(kernel, after, capsys, "--exact")
+    assert code == 1
+    assert "output 0 has not the bits" in found["emulation"]
+
+
+def test_a_parent_that_is_wrong_proves_nothing(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = gate_workload.variant(kernel, DIVISION, "values * largest", "before.py")
+    _, found = gates(before, kernel, capsys, "--workload", str(kernel.parent))
+    assert found["emulation"].startswith("could-not-run the parent itself is wrong")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["{k}", "gone.py"], 2, "does not exist"),
+        (["{k}", "{k}", "--edit", "D"], 1, "D does not apply to the first file: the kernel has no ct.mma"),
+        (["{k}", "{k}", "--edit", "Z"], 2, "There is no edit 'Z'"),
+        (["{k}", "{k}", "--kernel", "other"], 2, "scaled_kernel"),
+        (["{k}", "{k}", "--workload", "gone"], 1, "There is no workload"),
+        (["{alone}", "{alone}"], 1, "name one with --workload"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(
+    kernel: Path,
+    tmp_path: Path,
+    arguments: list[str],
+    code: int,
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    alone = tmp_path / "elsewhere" / "alone.py"
+    alone.parent.mkdir()
+    alone.write_text(kernel.read_text())
+    assert run(["verify", *(word.format(k=kernel, alone=alone) for word in arguments)]) == code
+    printed = capsys.readouterr()
+    assert sentence in printed.err
+    assert "Traceback" not in printed.err
+    assert printed.out == ""
+
+
+def test_a_workload_of_commands_is_refused(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    toml = kernel.parent / "kdiag.toml"
+    toml.write_text('kernel = "scaled.py"\n[test]\ncommand = "true"\n[bench]\ncommand = "true"\n')
+    assert run(["verify", str(kernel), str(kernel)]) == 2
+    assert "has commands only" in capsys.readouterr().err
