@@ -3,8 +3,8 @@
     TILEGYM_DIR=/path/to/TileGym PYTHONPATH=src python benchmarks/tilegym_edits.py
 
 TILEGYM_DIR is a checkout of TileGym; of it `src/tilegym/ops/cutile` alone is used. Kernels are compiled for sm_90 and
-sm_100 at the sizes of models and emulated at small ragged ones. No GPU is needed. docs/tilegym-edits.md is written by
-`--markdown docs/tilegym-edits.md`.
+sm_100 at the sizes of models and emulated at small ragged ones. No GPU is needed. What was compiled and emulated is
+remembered beside the cache of compilations. docs/tilegym-edits.md is written by `--markdown docs/tilegym-edits.md`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import argparse
 import os
 import re
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from tilegym_table.judging import judge
 from tilegym_table.originals import kernels_of, originals
 from tilegym_table.proposing import ProposeJob, propose
 from tilegym_table.records import TARGETS, Checkout, Kernel, Offer, Original
+from tilegym_table.remembering import folder_for
 from tilegym_table.report import Table, as_json, as_markdown, summary
 from tilegym_table.workers import Workers
 
@@ -37,15 +37,13 @@ def main() -> None:
     """Run what the command line asks for."""
     arguments = parser().parse_args()
     root = Path(arguments.checkout or sys.exit("name a checkout of TileGym: TILEGYM_DIR or --checkout"))
-    began, workers = time.monotonic(), Workers(arguments.jobs)
-    with tempfile.TemporaryDirectory(prefix="kdiag-tilegym-") as folder:
-        checkout = Checkout(root.resolve(), Path(folder))
-        every = kernels_of(checkout)
-        chosen = tuple(kernel for kernel in every if re.search(arguments.kernels, str(kernel)))
-        known = originals(checkout, chosen, workers)
-        edits = tuple(filter(None, arguments.edits.split(",")))
-        offers = offered(checkout, known, (edits, arguments.variants), workers)
-        judged = judge(checkout, offers, known, workers)
+    began, folder = time.monotonic(), folder_for(root)
+    checkout, workers = Checkout(root.resolve(), folder), Workers(arguments.jobs, folder)
+    chosen = tuple(one for one in kernels_of(checkout) if re.search(arguments.kernels, str(one)))
+    known = originals(checkout, chosen, workers)
+    edits = tuple(filter(None, arguments.edits.split(",")))
+    offers = offered(checkout, known, (edits, arguments.variants), workers)
+    judged = judge(checkout, offers, known, workers)
     table = Table(known, tuple(offers), tuple(judged), time.monotonic() - began)
     if arguments.json:
         arguments.json.write_text(as_json(table), "utf-8")
@@ -60,7 +58,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--checkout", default=os.environ.get("TILEGYM_DIR"), help="a checkout of TileGym")
     made.add_argument("--kernels", default="", help="a regular expression on file:kernel")
     made.add_argument("--edits", default="", help="ids of edits, separated by commas; all if left out")
-    made.add_argument("--variants", type=int, default=99, help="of each edit at most this many")
+    made.add_argument(
+        "--variants", type=int, default=4, help="of each edit at most this many, the most promising"
+    )
     made.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="children at a time")
     made.add_argument("--markdown", type=Path, help="the file for the table")
     made.add_argument("--json", type=Path, help="the file for everything")

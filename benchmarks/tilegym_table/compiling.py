@@ -28,6 +28,11 @@ class CompileJob:
     cache: Path | None
     only: Kernel | None = None
 
+    @property
+    def identity(self) -> str:
+        """All that decides the answer, beside what the folder of the answers stands for."""
+        return str((self.version.file, self.version.hash, self.calls, self.target, self.only))
+
 
 def compile_calls(job: CompileJob) -> dict[Kernel, Compilation]:
     """What the compiler says of each kernel; a launch's `configuration` is the number of its call."""

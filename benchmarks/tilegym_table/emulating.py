@@ -28,6 +28,11 @@ class EmulateJob:
     results: Path
     original: bool = False
 
+    @property
+    def identity(self) -> str:
+        """All that decides the answer, beside what the folder of the answers stands for."""
+        return str((self.version.file, self.version.hash, self.cases, self.original))
+
 
 def emulate_cases(job: EmulateJob) -> dict[int, Emulated]:
     """What each case gave. A case that raises says so and does not keep the others from running."""

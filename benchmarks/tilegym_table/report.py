@@ -116,7 +116,7 @@ def summary(table: Table) -> str:
 
 
 def _twice(table: Table) -> list[Offer]:
-    return [one for one in table.offers if one.said == "applied" and one.again != "refused"]
+    return [one for one in table.offers if one.said == "applied" and one.again not in ("", "refused")]
 
 
 def _bugs(table: Table) -> list[str]:
