@@ -20,7 +20,7 @@ import click
 
 from kdiag.rules.load_metrics import load_metrics
 
-REPORT = Path(__file__).parents[1] / "examples" / "softmax" / "softmax.ncu-rep"
+REPORT = Path(__file__).parents[1] / "examples" / "softmax" / "softmax.ncu-repz"
 
 READ = """
 import json, sys

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from kdiag.executors.ncu import process as ncu_process
 from kdiag.executors.ncu.collect import profile_command
@@ -16,7 +17,7 @@ from kdiag.executors.ncu.command import NcuOptions
 from kdiag.executors.ncu.output import Collected
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-RECORDED = EXAMPLES / "softmax" / "softmax.ncu-rep"
+RECORDED = EXAMPLES / "softmax" / "softmax.ncu-repz"
 SOFTMAX = "softmax_kernel_Kt1_A2bf16_1v8l0_2t1_3i16_p16_A2bf16_1v8l0_2t1_3i16_p16_I4096"
 MATMUL = "matmul_kernel_Kt1_A2bf16_1v8l0_2t1_3i16_p16_I128_I128_I64"
 FILL = "vectorized_elementwise_kernel"
@@ -50,7 +51,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     ncu.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("stand_in_ncu.py")} "$@"\n')
     ncu.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
-    monkeypatch.setenv("STAND_IN_REPORT", str(RECORDED))
+    recorded = tmp_path / "recorded.ncu-rep"
+    recorded.write_bytes(zstandard.ZstdDecompressor().decompressobj().decompress(RECORDED.read_bytes()))
+    monkeypatch.setenv("STAND_IN_REPORT", str(recorded))
     monkeypatch.setattr(ncu_process, "GRACE_S", 1.0)
     return Machine(tmp_path, monkeypatch)
 

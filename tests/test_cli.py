@@ -44,7 +44,7 @@ def test_a_bug_leaves_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
         raise ZeroDivisionError
 
     monkeypatch.setattr("kdiag.diagnose.profile.read_launches", broken)
-    assert cli.run(["profile", str(EXAMPLES / "softmax" / "softmax.ncu-rep")]) == 70
+    assert cli.run(["profile", str(EXAMPLES / "softmax" / "softmax.ncu-repz")]) == 70
     log = Path(capsys.readouterr().err.split()[-1])
     assert "ZeroDivisionError" in log.read_text()
     log.unlink()

@@ -38,7 +38,7 @@ def test_the_compiler_alone_names_the_line(what: str, capsys: pytest.CaptureFixt
 def test_a_report_with_its_workload(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("cuda.tile")
     folder = EXAMPLES / "softmax"
-    (kernel,) = printed(capsys, str(folder / "softmax.ncu-rep"), "--workload", str(folder))["kernels"]  # type: ignore[misc]
+    (kernel,) = printed(capsys, str(folder / "softmax.ncu-repz"), "--workload", str(folder))["kernels"]  # type: ignore[misc]
     assert kernel["causes"][0]["id"] == "special-functions-and-division"
     assert kernel["roofline"]["excess_traffic"] == pytest.approx(1.0, abs=0.1)
     assert kernel["compiled"]["registers"] == 80
@@ -52,9 +52,9 @@ def test_a_report_with_its_workload(capsys: pytest.CaptureFixture[str]) -> None:
         (["x.ncu-rep", "--", "true"], 2, "Name one thing to profile"),
         ([str(EXAMPLES / "softmax"), "--target", "sm_1"], 2, "There is no target 'sm_1'"),
         ([str(EXAMPLES), "--target", "sm_90"], 1, "There is no workload"),
-        ([str(EXAMPLES / "softmax" / "softmax.ncu-rep"), "--launch-index", "7"], 2, "is 0."),
+        ([str(EXAMPLES / "softmax" / "softmax.ncu-repz"), "--launch-index", "7"], 2, "is 0."),
         (
-            [str(EXAMPLES / "softmax" / "softmax.ncu-rep"), "--workload", str(EXAMPLES / "matmul_bf16")],
+            [str(EXAMPLES / "softmax" / "softmax.ncu-repz"), "--workload", str(EXAMPLES / "matmul_bf16")],
             2,
             "holds no launch of a kernel of",
         ),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import io
 import random
-import shutil
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from kdiag.diagnose.report import native
 from kdiag.diagnose.report.container import Container, read_container
@@ -17,7 +17,8 @@ from kdiag.diagnose.report.plausible import plausible
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ReportError
 
-REPORT = Path(__file__).parents[1] / "examples" / "softmax" / "softmax.ncu-rep"
+PACKED = Path(__file__).parents[1] / "examples" / "softmax" / "softmax.ncu-repz"
+REPORT = zstandard.ZstdDecompressor().decompressobj().decompress(PACKED.read_bytes())
 LEAN = Path(__file__).parents[2] / "shared" / "data" / "h200" / "give-lean.ncu-rep"
 needs_data = pytest.mark.skipif(not LEAN.exists(), reason="the recorded reports are not on this machine")
 
@@ -78,8 +79,8 @@ def test_what_cannot_be_opened(tmp_path: Path) -> None:
 
 
 def test_the_container(tmp_path: Path) -> None:
-    content = REPORT.read_bytes()
-    with REPORT.open("rb") as stream:
+    content = REPORT
+    with io.BytesIO(REPORT) as stream:
         assert read_container(stream, len(content)) == Container(7, 1, whole=True)
     cut = tmp_path / "cut.ncu-rep"
     for length in range(4, len(content) - 1, len(content) // 50):
@@ -87,11 +88,12 @@ def test_the_container(tmp_path: Path) -> None:
     assert "cut off or damaged" in refusal(cut, content + b"\1")
 
 
-@pytest.mark.skipif(not shutil.which("zstd"), reason="needs the program zstd")
 def test_a_compressed_report(tmp_path: Path) -> None:
     packed = tmp_path / "report.ncu-repz"
-    subprocess.run(["zstd", "-q", str(REPORT), "-o", str(packed)], check=True)
-    assert read_launches(packed) == read_launches(REPORT)
+    packed.write_bytes(PACKED.read_bytes())
+    plain = tmp_path / "report.ncu-rep"
+    plain.write_bytes(REPORT)
+    assert read_launches(packed) == read_launches(plain)
 
 
 class Range:
@@ -133,7 +135,7 @@ def test_a_file_that_ends_the_native_reader_is_damaged(
     package.write_text("import os\n\n\ndef load_report(path):\n    os.abort()\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ReportError, match="none of its launches can be read"):
-        read_launches(REPORT)
+        read_launches(PACKED)
 
 
 @needs_data
@@ -147,7 +149,7 @@ def test_a_report_that_is_cut_off(tmp_path: Path) -> None:
 
 
 def test_what_the_native_reader_logs_is_not_shown(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    content = bytearray(REPORT.read_bytes())
+    content = bytearray(REPORT)
     content[len(content) // 2 :: 97] = b"\xff" * len(content[len(content) // 2 :: 97])
     path = tmp_path / "log.ncu-rep"
     path.write_bytes(content)
@@ -159,7 +161,7 @@ def test_what_the_native_reader_logs_is_not_shown(tmp_path: Path, capfd: pytest.
 @pytest.mark.parametrize("seed", range(40))
 def test_mutated_reports(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
-    content = bytearray(REPORT.read_bytes())
+    content = bytearray(REPORT)
     for _ in range(chance.choice([1, 10, 100])):
         content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
     path = tmp_path / "mutated.ncu-rep"
