@@ -1,5 +1,6 @@
 """Contiguous ranges in every spelling become the same tile access and compute the same, or are refused with a reason."""
 
+import ast
 from dataclasses import dataclass
 from typing import Any
 
@@ -284,3 +285,28 @@ def test_a_tile_of_several_rows_is_gathered(rows: int, columns: int, order: str)
     assert "ct.store" not in after
     shape = (rows, columns) if order == '"C"' else (columns, rows)
     same(source, after, (-(-rows // 8), -(-columns // 16)), [numbers(*shape), ones(rows, columns), 8, 16])
+
+
+def written() -> list[tuple[str, str]]:
+    """What the edit wrote of everything here and of its examples, each with the kernel's name."""
+    examples = [(x.after, x.kernel) for x in TileLoadStore.examples if x.after and x.variant != INVERSE]
+    return [(edited(case.source, launches=launched(case)), "k") for case in CASES.values()] + examples
+
+
+@pytest.mark.parametrize(("source", "name"), written())
+def test_an_index_counts_tiles_and_never_elements(source: str, name: str) -> None:
+    for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
+        if ast.unparse(call.func) in ("ct.load", "ct.store"):
+            (index,) = (given.value for given in call.keywords if given.arg == "index")
+            for product in (node for node in ast.walk(index) if isinstance(node, ast.BinOp)):
+                assert not isinstance(product.op, ast.Mult), (name, ast.unparse(call))
+
+
+@pytest.mark.parametrize(
+    ("target", "warned"), [("sm_80", True), ("sm_86", True), ("sm_90", False), ("sm_100", False)]
+)
+def test_a_card_without_tma_is_warned_of(target: str, warned: bool) -> None:
+    source = kernel("x, y, T", NAMES + COPY.format(index="offsets"))
+    outcome = TileLoadStore().apply(Subject(source, "k", target), Variant("A", "tile-load"))
+    assert isinstance(outcome, Applied)
+    assert any("has no TMA" in warning for warning in outcome.warnings) == warned
