@@ -4,7 +4,7 @@ In a kernel that combines no elements tileiras 13.4 for sm_90 and sm_100 reads a
 instructions even where TMA is possible (remarks of elementwise kernels beside those of kernels with a reduction, with
 tiles of one row and of several). In the others it takes TMA for every tile that TMA can move: zero padding, a contiguous
 last axis, and address, strides and rows of the tile that are multiples of 16 bytes (types of 1 to 8 bytes, tiles of 4 to
-4096 columns were tried). A slice's address is none as far as it knows.
+4096 columns were tried). The address of a slice along the last axis is none as far as it knows.
 """
 
 from __future__ import annotations
