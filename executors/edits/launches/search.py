@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import libcst as cst
 
@@ -141,6 +142,7 @@ def top_statement(read: KernelSource, node: cst.CSTNode) -> cst.CSTNode:
     return node
 
 
+@lru_cache(maxsize=4)
 def module_functions(read: KernelSource) -> dict[str, cst.FunctionDef]:
     """The functions of the module by name; of two with one name, neither."""
     found: dict[str, list[cst.FunctionDef]] = {}
@@ -183,9 +185,8 @@ def _reads(read: KernelSource, use: cst.Name, depth: int) -> bool:
         return False
     if read.names.resolve(call.func) in READING:
         return argument(call, 0, "array") is use
-    return all(_only_read(read, f, name, depth + 1) for f, name in _passed(read, call, use)) and bool(
-        list(_passed(read, call, use))
-    )
+    passed = list(_passed(read, call, use))
+    return bool(passed) and all(_only_read(read, function, name, depth + 1) for function, name in passed)
 
 
 def _passed(read: KernelSource, call: cst.Call, use: cst.Name) -> Iterator[tuple[cst.FunctionDef, str]]:
