@@ -20,6 +20,7 @@ from kdiag.records import (
     CompileFailure,
     Diagnosis,
     Evidence,
+    Idea,
     Iteration,
     Launch,
     Place,
@@ -133,7 +134,7 @@ SKELETONS = [idea for idea in load_ideas() if idea.skeleton]
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("idea", SKELETONS, ids=[idea.title for idea in SKELETONS])
-def test_a_skeleton_compiles(idea: object, tmp_path: Path) -> None:
+def test_a_skeleton_compiles(idea: Idea) -> None:
     pytest.importorskip("cuda.tile")
     torch = pytest.importorskip("torch")
     import io
@@ -143,13 +144,9 @@ def test_a_skeleton_compiles(idea: object, tmp_path: Path) -> None:
     from emulated_wrappers import module_of
     from kdiag.cutile.signature import signature
 
-    (named,) = (
-        ideas_for(["launch-bound"], "mine")[1:2]
-        if "lists" in idea.title
-        else ideas_for(["grid-too-small"], "mine")[:1]
-    )
-    module = module_of(named.skeleton)
-    name = next(node.name for node in ast.parse(named.skeleton).body if isinstance(node, ast.FunctionDef))
+    source = idea.skeleton.replace("KERNEL", "mine")
+    module = module_of(source)
+    name = next(node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
     values = [torch.empty(64, device="meta"), torch.empty(100, device="meta")]
     arguments = (
         [values, values, 64]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import libcst as cst
@@ -126,6 +127,7 @@ class _Tiles:
         return "safe" if certain else "changes-rounding"
 
 
+@lru_cache(maxsize=4)
 def _read(source: str, kernel: str) -> _Tiles | Skipped:
     """The kernel's tile sizes, or why none can be edited."""
     read = read_kernel(source, kernel)

@@ -41,13 +41,7 @@ from kdiag.records import ArrayArgument, Variant
 
 RELAXED, EARLIER = "relaxed-atomics", "loads-first"
 FLOATS = ("float", "bfloat", "tfloat")
-SIGNALS = (
-    "griddepcontrol_wait",
-    "griddepcontrol_launch_dependents",
-    "grid_dependency_control_wait",
-    "printf",
-    "print",
-)
+SIGNALS = ("grid_dependency_control_wait", "grid_dependency_control_launch_dependents", "printf", "print")
 
 
 class TokenOrder(Edit):
