@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import permutations
 
 import libcst as cst
 
@@ -19,7 +20,8 @@ from kdiag.executors.edits.launches.blocks import (
 from kdiag.executors.edits.launches.canonical import Canonical
 from kdiag.executors.edits.launches.grid import launch_sites
 from kdiag.executors.edits.launches.host_values import HostValues
-from kdiag.executors.edits.syntax.bindings import name_nodes
+from kdiag.executors.edits.launches.wrapper import Value
+from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, integer
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 
@@ -165,7 +167,7 @@ def _number_of_others(view: KernelView, quotient: _Divided, place: cst.CSTNode) 
         if sum(n.value == code(loop.target) for n in name_nodes(loop.body)) != 2:
             return Skipped("the number of the item is used for more than the row and the column of the tile")
         stop, stands = view.resolve(cst.ensure_type(loop.iter, cst.Call).args[1].value, loop)
-        return _other_factor(view, stop, stands, quotient, place)
+        return _other_factor(view, (stop, stands), quotient, place)
     if (
         not view.is_call(number, BLOCK)
         or integer(argument(cst.ensure_type(number, cst.Call), 0, "axis")) != 0
@@ -175,16 +177,29 @@ def _number_of_others(view: KernelView, quotient: _Divided, place: cst.CSTNode) 
 
 
 def _other_factor(
-    view: KernelView, stop: cst.BaseExpression, stands: cst.CSTNode, quotient: _Divided, place: cst.CSTNode
+    view: KernelView, stop: Value, quotient: _Divided, place: cst.CSTNode
 ) -> str | Skipped:
-    """The factor beside the divisor in a product."""
-    match stop:
-        case cst.BinaryOperation(left=left, operator=cst.Multiply(), right=right):
-            for factor, other in ((left, right), (right, left)):
-                alike = code(factor) == code(quotient.divisor)
-                if alike and all(view.bindings.same(part, stands, place) for part in (factor, other)):
-                    return code(other)
-    return Skipped("the number of items is not written as the product of the tiles along both directions")
+    """The factor beside the divisor in the product that the items end at."""
+    for factor, other in permutations(_factors(stop[0])):
+        alike = code(factor) == code(quotient.divisor) and view.bindings.same(factor, stop[1], place)
+        if alike or _equal(view, (factor, stop[1]), (quotient.divisor, place)):
+            names = names_in(other)
+            if names and all(view.bindings.same(cst.Name(name), stop[1], place) for name in names):
+                return code(other)
+    return Skipped("the number of items is not known to be the product of the tiles along both directions")
+
+
+def _equal(view: KernelView, one: Value, other: Value) -> bool:
+    """Whether two numbers of the kernel are equal at all of its launches."""
+    sites = launch_sites(view.source)
+    if isinstance(sites, Skipped):
+        return False
+    for site in sites:
+        form = Canonical(view, HostValues(view.source, site, view.tile, arrays(view.source)))
+        known = form.of_kernel(*one)
+        if known is None or known != form.of_kernel(*other):
+            return False
+    return True
 
 
 def _of_launches(view: KernelView, quotient: _Divided, place: cst.CSTNode) -> str | Skipped:
