@@ -1,23 +1,15 @@
 """What kernels compute without bounds checks, and that a wrong guard would be caught."""
 
-import atexit
-import shutil
-import tempfile
-from functools import cache
-from pathlib import Path
-from types import ModuleType
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdiag.executors.edits.base import Applied, Skipped, Subject
+from edited_launches import edited, launched, random
+from kdiag.executors.edits.base import Skipped, Subject
 from kdiag.executors.edits.bounds import Bounds
 from kdiag.executors.edits.examples.bounds import ADDED, SOFTMAX
 from kdiag.records import Variant
-from kdiag.workload import load_module
 
 pytest.importorskip("cuda.tile")
 LAUNCHED = """\
@@ -55,37 +47,8 @@ def launch(stream, x, y, tile):
 """
 
 
-def edited(source: str, kernel: str, variant: str = "all") -> str:
-    outcome = Bounds().apply(Subject(source, kernel), Variant("bounds", variant))
-    assert isinstance(outcome, Applied), outcome
-    return outcome.source
-
-
-@cache
-def module_of(source: str) -> ModuleType:
-    folder = Path(tempfile.mkdtemp(prefix="kdiag-edited-"))
-    atexit.register(shutil.rmtree, folder)
-    (folder / "edited.py").write_text(source)
-    return load_module(folder / "edited.py", search=folder)
-
-
-def launched(source: str, shape: tuple[int, ...], *arguments: Any) -> Any:
-    """What the launch wrapper of a source writes; a fault raises."""
-    from kdiag.executors.emulator import emulate
-
-    before, after = arguments[: -len(scalars(arguments)) or None], scalars(arguments)
-    with emulate() as emulation:
-        output = emulation.empty(shape)
-        module_of(source).launch(None, *before, output, *after)
-    return output
-
-
-def scalars(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(value for value in arguments if not isinstance(value, np.ndarray))
-
-
-def random(*shape: int) -> Any:
-    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+def unchecked(source: str, kernel: str, variant: str = "all") -> str:
+    return edited(Bounds(), source, kernel, variant)
 
 
 @pytest.mark.parametrize("length", [1, 97, 1023, 1024, 1025, 4096])
@@ -94,7 +57,7 @@ def test_a_vector_of_any_length(length: int, variant: str) -> None:
     source = ADDED.replace(", check_bounds=CHECK_BOUNDS", "").replace(", CHECK_BOUNDS: ct.Constant[bool]", "")
     source = source.replace(", check_bounds)", ")").replace("    check_bounds = ", "    unused = ")
     x = random(length)
-    assert np.array_equal(launched(edited(source, "double", variant), (length,), x), x + x)
+    assert np.array_equal(launched(unchecked(source, "double", variant), (length,), x), x + x)
 
 
 @given(rows=st.integers(1, 5), width=st.integers(1, 40), offset=st.integers(0, 9), over=st.integers(-3, 9))
@@ -103,12 +66,12 @@ def test_any_shape_offset_and_width(rows: int, width: int, offset: int, over: in
     x, w = random(rows, max(1, width + offset + over)), random(40)
     arguments = (x, w, width, offset, 8)
     before = launched(LAUNCHED, (rows, width), *arguments)
-    assert np.array_equal(launched(edited(LAUNCHED, "scale"), (rows, width), *arguments), before)
+    assert np.array_equal(launched(unchecked(LAUNCHED, "scale"), (rows, width), *arguments), before)
 
 
 @pytest.mark.parametrize("width", [8, 13, 16, 64])
 def test_a_stored_accumulator(width: int) -> None:
-    after = edited(SUM, "total")
+    after = unchecked(SUM, "total")
     assert "ct.store(y, (row, 0), acc * 2.0, check_bounds=CHECK_BOUNDS)" in after
     x = random(3, width)
     assert np.array_equal(launched(after, (3, 8), x, 8), launched(SUM, (3, 8), x, 8))
@@ -118,13 +81,13 @@ def test_a_stored_accumulator(width: int) -> None:
 def test_a_row_that_fills_its_tile_is_not_padded(width: int) -> None:
     x = random(5, width)
     before = launched(SOFTMAX, x.shape, x, 64)
-    assert np.array_equal(launched(edited(SOFTMAX, "softmax"), x.shape, x, 64), before)
+    assert np.array_equal(launched(unchecked(SOFTMAX, "softmax"), x.shape, x, 64), before)
 
 
 def test_a_guard_that_is_wrong_is_caught() -> None:
     from kdiag.executors.emulator import EmulationError
 
-    wrong = edited(LAUNCHED, "scale").replace("check_bounds = (", "check_bounds = False and (")
+    wrong = unchecked(LAUNCHED, "scale").replace("check_bounds = (", "check_bounds = False and (")
     assert wrong.count("False and") == 1
     arguments = (random(3, 21), random(40), 13, 4, 8)
     with pytest.raises(EmulationError, match="out-of-bounds"):
@@ -136,7 +99,7 @@ def test_a_conditional_access_may_not_have_its_arrays_axes_read() -> None:
         "            weight = ct.load(w", "            if OFFSET:\n                weight = ct.load(w"
     )
     source = source.replace("* weight", "")
-    assert "ct.load(w, (k,), (T,), padding_mode=ct.PaddingMode.ZERO)" in edited(source, "scale")
+    assert "ct.load(w, (k,), (T,), padding_mode=ct.PaddingMode.ZERO)" in unchecked(source, "scale")
 
 
 @pytest.mark.parametrize(

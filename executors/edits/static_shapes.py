@@ -79,10 +79,14 @@ def _refusal(view: KernelView, name: str, launches: tuple[Launch, ...], strides:
         return f"line {view.source.place(read).line} reads extents or strides of {name}, which would change their type"
     if strides and any(each.strides not in (arrays[0].strides, (each.shape[-1], 1)) for each in arrays):
         return f"the strides of {name} change between launches, each value would be compiled anew"
-    extents = {each.shape[-1] for each in arrays}
-    if all(arrays[at].shape[-1] in _constants(launch) for at, launch in enumerate(launches)):
+    return _costs(name, arrays, launches)
+
+
+def _costs(name: str, arrays: list[ArrayArgument], launches: tuple[Launch, ...]) -> str | None:
+    """Why fixing the last extent would cost compilations, or may."""
+    if all(array.shape[-1] in _constants(launch) for array, launch in zip(arrays, launches, strict=True)):
         return None
-    if len(extents) > 1:
+    if len({each.shape[-1] for each in arrays}) > 1:
         return f"the last extent of {name} changes between launches, each value would be compiled anew"
     if len({each.shape[:-1] for each in arrays}) == 1:
         return f"no captured launch says that the last extent of {name} stays while others change"

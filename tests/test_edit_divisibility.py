@@ -1,0 +1,84 @@
+"""A declared divisor is true in every launch, changes no result, and widens accesses."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edit_compilation import compile_to_cubin
+from edited_launches import edited, launched, module_of, random
+from kdiag.diagnose.compiler.cubin import read_cubin
+from kdiag.executors.edits.base import Skipped, Subject
+from kdiag.executors.edits.divisibility import Divisibility
+from kdiag.executors.edits.examples.divisibility import _rows, _window
+from kdiag.records import Variant
+
+pytest.importorskip("cuda.tile")
+ROWS, WINDOW = _rows(declared=False), _window(declared=False)
+
+
+@given(rows=st.integers(1, 4), stride=st.sampled_from([0, 1, 16, 17, 48, 64, 96]))
+@settings(max_examples=25, deadline=None)
+def test_rows_of_any_stride(rows: int, stride: int) -> None:
+    from kdiag.executors.emulator import emulate
+
+    x = random(64 + stride * rows)
+    results = []
+    for source in (ROWS, edited(Divisibility(), ROWS, "double", "stride")):
+        with emulate(on_fault="record") as emulation:
+            y = np.zeros_like(x)
+            module_of(source).launch(None, x, y, rows, stride)
+        assert not any(fault.kind == "assumption" for fault in emulation.faults)
+        results.append(y)
+    assert np.array_equal(*results)
+
+
+@pytest.mark.parametrize("first", [0, 1, 15, 16, 32])
+def test_a_window_from_any_column(first: int) -> None:
+    x = random(3, 64)
+    after = edited(Divisibility(), WINDOW, "window", "first")
+    assert np.array_equal(launched(after, (3, 16), x, first, 16), launched(WINDOW, (3, 16), x, first, 16))
+
+
+def test_a_guard_that_is_wrong_is_caught() -> None:
+    from kdiag.executors.emulator import EmulationError
+
+    wrong = edited(Divisibility(), WINDOW, "window", "first").replace("16 if first % 16 == 0 else 1", "16")
+    with pytest.raises(EmulationError, match="assumption"):
+        launched(wrong, (3, 16), random(3, 64), 7, 16)
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("target", ["sm_90", "sm_100"])
+def test_rows_of_a_divisible_stride_take_less_code(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setattr("edit_compilation.TILE", 1024)  # several elements for each thread
+
+    def size(source: str) -> int:
+        cubin = read_cubin(compile_to_cubin(source, "double", tmp_path, target))
+        return sum(resources.code_bytes for resources in cubin.values())
+
+    assert size(edited(Divisibility(), ROWS, "double", "stride")) < size(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("    place =", "    stride = stride + 0\n    place =", "the kernel assigns stride anew"),
+        ("stride: int", "stride: float", "no run-time scalar"),
+        ("(x, y, stride, 64)", "(x, y, *[stride], 64)", "are unpacked"),
+        ("    ct.launch(", "    return ct.launch(", None),
+        ("rows, stride):", "rows, stride, stride_divisor=1):", "uses the name stride_divisor"),
+    ],
+)
+def test_what_is_refused(before: str, after: str, reason: str | None) -> None:
+    assert before in ROWS
+    outcome = Divisibility().apply(
+        Subject(ROWS.replace(before, after), "double"), Variant("divisibility", "stride")
+    )
+    assert isinstance(outcome, Skipped) == (reason is not None), outcome
+    assert reason is None or reason in outcome.reason

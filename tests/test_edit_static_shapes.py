@@ -1,0 +1,73 @@
+"""Fixed extents and strides change no result, and take code away."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edit_compilation import compile_to_cubin
+from edited_launches import edited, launched, random
+from kdiag.diagnose.compiler.cubin import read_cubin
+from kdiag.executors.edits.base import Applied, Skipped, Subject
+from kdiag.executors.edits.examples.static_shapes import SAME
+from kdiag.executors.edits.examples.static_shapes import _norm as norm
+from kdiag.executors.edits.static_shapes import VARIANTS, StaticShapes
+from kdiag.records import ArrayArgument, Variant
+
+pytest.importorskip("cuda.tile")
+SOURCE = (
+    norm()
+    + """
+
+def launch(stream, x, y, tile):
+    ct.launch(stream, (x.shape[0],), norm, (x, y, 0, tile))
+"""
+)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 100), (5, 127), (2, 128)])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_rows_of_any_length(shape: tuple[int, int], variant: str) -> None:
+    x = random(*shape)
+    after = edited(StaticShapes(), SOURCE, "norm", variant, SAME)
+    assert np.array_equal(launched(after, shape, x, 128), launched(SOURCE, shape, x, 128))
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("target", ["sm_90", "sm_100"])
+def test_a_known_extent_takes_code_away(target: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+
+    def size(source: str) -> int:
+        cubin = read_cubin(compile_to_cubin(source, "norm", tmp_path, target))
+        return sum(resources.code_bytes for resources in cubin.values())
+
+    assert size(edited(StaticShapes(), SOURCE, "norm", "shape", SAME)) <= size(SOURCE)
+
+
+def test_strides_that_change_are_left_alone() -> None:
+    padded = tuple(
+        replace(
+            launch,
+            arguments=tuple(
+                replace(each, strides=(128 * n, 1)) if isinstance(each, ArrayArgument) else each
+                for each in launch.arguments
+            ),
+        )
+        for n, launch in enumerate(SAME, start=1)
+    )
+    outcome = StaticShapes().apply(
+        Subject(SOURCE, "norm", launches=padded), Variant("static-shape", "strides")
+    )
+    assert isinstance(outcome, Skipped)
+    assert "the strides of x change" in outcome.reason
+    shape = StaticShapes().apply(Subject(SOURCE, "norm", launches=padded), Variant("static-shape", "shape"))
+    assert isinstance(shape, Applied)
+
+
+def test_a_conditional_array_may_have_other_axes() -> None:
+    source = SOURCE.replace("    ct.store(", "    if N > 0:\n        ct.store(")
+    outcome = StaticShapes().apply(Subject(source, "norm", launches=SAME), Variant("static-shape", "shape"))
+    assert isinstance(outcome, Applied)
+    assert "    y,\n" in outcome.source
