@@ -9,7 +9,7 @@ from typing import Any
 
 from kdiag.records import Remark
 
-ACCESSES = ("load", "store", "gather", "scatter")
+ACCESSES = ("load", "store", "gather", "scatter", "atomic_add")
 TILE, EXTENT = 64, 256
 
 
