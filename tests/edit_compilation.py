@@ -10,9 +10,9 @@ import io
 from pathlib import Path
 from typing import Any, get_args
 
-ACCESSES = ("load", "store", "gather", "scatter", "atomic_add", "atomic_max", "atomic_cas")
 from kdiag.records import Remark
 
+ACCESSES = ("load", "store", "gather", "scatter", "atomic_add", "atomic_max", "atomic_cas")
 TILE, EXTENT = 64, 256
 
 

@@ -1,9 +1,13 @@
 """A load in front of a loop gives what it gave in the loop, and only loads that no round changes move."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from edit_compilation import compile_to_cubin
 from edit_emulation import edited, run
+from kdiag.diagnose.compiler.cubin import read_cubin
 from kdiag.executors.edits.base import Skipped, Subject
 from kdiag.executors.edits.examples.hoisted_loads import LINES, POSITIONS, gradient, nested
 from kdiag.executors.edits.hoisted_loads import HoistedLoads
@@ -81,3 +85,20 @@ def test_a_load_behind_a_condition_stays() -> None:
 def test_a_load_that_waits_for_others_stays() -> None:
     ordered = INSIDE.replace("(1, TN), padding", "(1, TN), memory_order=ct.MemoryOrder.ACQUIRE, padding")
     assert "memory order" in refused(ordered, "gradient")
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("target", ["sm_90", "sm_100"])
+@pytest.mark.parametrize(("atomic", "moves_itself"), [("ct.atomic_add(", False), ("ct.scatter(", True)])
+def test_the_compiler_moves_the_load_itself_unless_there_is_an_atomic(
+    atomic: str, moves_itself: bool, target: str, tmp_path: Path
+) -> None:
+    outside = edited(HoistedLoads(), INSIDE, "gradient", "loads")
+    hashes = {
+        resources.code_hash
+        for source in (INSIDE, outside)
+        for resources in read_cubin(
+            compile_to_cubin(source.replace("ct.atomic_add(", atomic), "gradient", tmp_path, target)
+        ).values()
+    }
+    assert (len(hashes) == 1) is moves_itself

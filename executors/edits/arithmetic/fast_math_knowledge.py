@@ -8,7 +8,7 @@ from functools import cached_property
 import libcst as cst
 
 from kdiag.executors.edits.arithmetic.bound_names import names_bound
-from kdiag.executors.edits.arithmetic.float32_kinds import ELEMENTWISE, Kind, is_tile
+from kdiag.executors.edits.arithmetic.float32_kinds import ELEMENTWISE, REDUCTIONS, Kind, is_tile
 from kdiag.executors.edits.arithmetic.float32_values import Values
 from kdiag.executors.edits.syntax.bindings import Bindings
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, keyword, nodes, set_keyword
@@ -65,11 +65,13 @@ class Math:
         match node:
             case cst.Name(value=name) if self.kind(node) is Kind.ANY:
                 return {name}
-            case cst.UnaryOperation(expression=part):
+            case cst.UnaryOperation(expression=part) | cst.Subscript(value=part):
                 parts = [part]
             case cst.BinaryOperation(left=left, right=right):
                 parts = [left, right]
-            case cst.Call() if self.member(node) in ELEMENTWISE | {"truediv", "pow"} and node.args:
+            case cst.Call() if (
+                self.member(node) in ELEMENTWISE | REDUCTIONS | {"truediv", "pow"} and node.args
+            ):
                 parts = [node.args[0].value, *(a.value for a in node.args[1:2] if a.keyword is None)]
         found = [self._unknown(part) for part in parts]
         known = [names for names in found if names is not None]
