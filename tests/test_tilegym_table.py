@@ -1,0 +1,126 @@
+"""The table of TileGym's kernels finds what is wrong with an edit: it is given edits that are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("cuda.tile")
+pytest.importorskip("torch")
+CHECKOUT = os.environ.get("TILEGYM_DIR")
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+
+from tilegym_table.judging import judge  # noqa: E402 - after the skips and the path
+from tilegym_table.originals import originals  # noqa: E402
+from tilegym_table.proposing import ProposeJob, propose  # noqa: E402
+from tilegym_table.records import Checkout, Judged, Kernel, Offer, Original  # noqa: E402
+from tilegym_table.report import Table, as_json, as_markdown, cell, totals  # noqa: E402
+from tilegym_table.workers import Workers  # noqa: E402
+
+from kdiag.executors.edits import registry  # noqa: E402
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject  # noqa: E402
+from kdiag.records import CompileFailure, Variant  # noqa: E402
+from tilegym_calls import CALLS  # noqa: E402
+
+RELU = Kernel("activation/relu.py", "_relu_fwd_kernel")
+OFFER = Offer(RELU, "sm_90", "A", "v", "applied", "")
+KNOWN = {RELU: Original(RELU, {"sm_90": CompileFailure("error", "x")}, (), {})}
+
+
+def table(*judged: Judged, offers: tuple[Offer, ...] = ()) -> Table:
+    return Table(KNOWN, (*offers, *(one.offer for one in judged)), judged, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("judged", "shown"),
+    [
+        ([Judged(OFFER, "", "")], "A"),
+        ([Judged(OFFER, "no-op", "same"), Judged(OFFER, "", "")], "A"),
+        ([Judged(OFFER, "no-op", "same")], "="),
+        ([Judged(OFFER, "no-op", "same"), Judged(OFFER, "compile", "no")], "xc"),
+        ([Judged(OFFER, "effect", "no"), Judged(OFFER, "emulation", "no", "no")], "xem"),
+        ([Judged(OFFER, "", "", "bits differ"), Judged(OFFER, "", "")], "WRONG"),
+    ],
+)
+def test_a_cell_says_what_became_of_an_edit(judged: list[Judged], shown: str) -> None:
+    assert cell(table(*judged), RELU, "A") == shown
+
+
+def test_reasons_are_numbered_without_names_and_bugs_are_listed() -> None:
+    refused = replace(OFFER, said="skipped", text="line 3: x (y) is not")
+    crashed = replace(OFFER, optimization="B", said="crashed", text="ValueError: no")
+    twice = replace(OFFER, optimization="C", again="applied")
+    found = table(
+        Judged(twice, "", ""), offers=(refused, replace(refused, text="line 9: x (z) is not"), crashed)
+    )
+    assert [cell(found, RELU, edit) for edit in found.edits] == ["-1", "!", "A"]
+    assert dict(found.reasons) == {"line N: x ... is not": 1}
+    page = as_markdown(found)
+    assert "crashed: activation/relu:_relu_fwd_kernel, B v, sm_90: ValueError: no" in page
+    assert "second time applied" in page
+    assert totals(found)["failed or crashed"] == 1
+    assert '"wrong and not stopped": 0' in as_json(found)
+
+
+class Raises(Edit):
+    id, title, examples = "X", "", ()
+
+    def variants(self, subject: Subject) -> tuple[Variant, ...]:
+        return (Variant("X", "a"), Variant("X", "b"))
+
+    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+        if variant.name == "a":
+            raise ValueError("no")
+        return (
+            Applied(subject.source + "#") if len(subject.source) < 3 else Skipped("the text is long enough")
+        )
+
+
+def test_an_edit_that_raises_or_applies_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilegym_table.proposing.EDITS", (Raises(), *registry.EDITS[:0]))
+    offers = propose(ProposeJob(RELU, Subject("x", "k"), (), 9))
+    assert [(one.said, one.text, one.again) for one in offers] == [
+        ("crashed", "ValueError: no", ""),
+        ("applied", "x#", "applied"),
+    ]
+    assert propose(ProposeJob(RELU, Subject("x", "k"), ("A",), 9)) == ()
+
+
+@pytest.mark.compiler
+@pytest.mark.skipif(CHECKOUT is None, reason="TILEGYM_DIR names no checkout of TileGym")
+def test_wrong_edits_are_stopped_and_right_ones_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Negative controls: a wrong result, a store past the end, a kernel that does not compile, a wrapper that raises."""
+    relu = next(index for index, (name, _) in enumerate(CALLS) if name.endswith("relu:relu"))
+    monkeypatch.setattr("tilegym_table.originals.CALLS", CALLS[: relu + 1])
+    monkeypatch.setattr("tilegym_table.originals._parts", lambda numbers: iter([tuple(numbers)[-6:]]))
+    checkout, workers = Checkout(Path(CHECKOUT or "").resolve(), tmp_path), Workers(2, tmp_path)
+    known = originals(checkout, [RELU], workers)
+    source = (checkout.operators / RELU.file).read_text()
+    edits = {
+        "wrong": ("ct.maximum(", "ct.minimum("),
+        "past": ("ct.scatter(y, offsets, y_tile)", "ct.scatter(y, offsets + 1, y_tile, check_bounds=False)"),
+        "broken": ("ct.zeros((BLOCK_SIZE,)", "ct.zeros((BLOCK_SIZE + 1,)"),
+        "raises": ("BLOCK_SIZE = 1024", "BLOCK_SIZE = None"),
+        "no-op": ("zeros = ct.zeros", "# nothing\n    zeros = ct.zeros"),
+        "right": ("BLOCK_SIZE = 1024", "BLOCK_SIZE = 512"),
+    }
+    assert all(source.count(old) == 1 for old, _ in edits.values())
+    offers = [replace(OFFER, variant=name, text=source.replace(*pair)) for name, pair in edits.items()]
+    judged = {one.offer.variant: one for one in judge(checkout, offers, known, workers)}
+    assert {name: one.stopped for name, one in judged.items()} == {
+        "wrong": "emulation",
+        "past": "emulation",
+        "broken": "compile",
+        "raises": "compile",
+        "no-op": "no-op",
+        "right": "",
+    }
+    assert "bits differ" in judged["wrong"].wrong
+    assert "out-of-bounds" in judged["past"].wrong
+    assert judged["right"].wrong == judged["no-op"].wrong == ""
