@@ -62,6 +62,14 @@ def ranks(source: str) -> dict[str, int]:
     return found
 
 
+def array_lists(source: str) -> dict[str, str]:
+    """The names that stand for lists of arrays, each with a name that one of its arrays is given."""
+    subscripts = [
+        (name, value.value) for name, value in assigned(ast.parse(source)) if isinstance(value, ast.Subscript)
+    ]
+    return {owner.id: name for name, owner in subscripts if isinstance(owner, ast.Name)}
+
+
 def index_arrays(source: str) -> set[str]:
     """The arrays whose values are used in an index or in the bounds of a slice, through any names."""
     tree = ast.parse(source)
@@ -82,7 +90,12 @@ def arguments(function: Any, source: str) -> list[Any]:
     known, indices = ranks(source), index_arrays(source)
     values: list[Any] = []
     for parameter in inspect.signature(function).parameters.values():
-        if parameter.name in known:
+        if parameter.name in (lists := array_lists(source)):
+            one = torch.empty(
+                [EXTENT] * known.get(lists[parameter.name], 1), dtype=torch.float32, device="meta"
+            )
+            values.append([one, one])
+        elif parameter.name in known:
             dtype = torch.int32 if parameter.name in indices else torch.float32
             values.append(torch.empty([EXTENT] * known[parameter.name], dtype=dtype, device="meta"))
         elif bool in get_args(parameter.annotation):

@@ -176,9 +176,7 @@ def _number_of_others(view: KernelView, quotient: _Divided, place: cst.CSTNode) 
     return _of_launches(view, quotient, where)
 
 
-def _other_factor(
-    view: KernelView, stop: Value, quotient: _Divided, place: cst.CSTNode
-) -> str | Skipped:
+def _other_factor(view: KernelView, stop: Value, quotient: _Divided, place: cst.CSTNode) -> str | Skipped:
     """The factor beside the divisor in the product that the items end at."""
     for factor, other in permutations(_factors(stop[0])):
         alike = code(factor) == code(quotient.divisor) and view.bindings.same(factor, stop[1], place)
