@@ -7,6 +7,7 @@ recorded is an error, never a guess.
 from __future__ import annotations
 
 import json
+import lzma
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,15 +62,19 @@ class RecordingBench:
 
 @dataclass
 class ReplayBench:
-    """Answers from a record. A key that was recorded several times is answered in the recorded order."""
+    """Answers from a record, or from one that xz has compressed (`.xz`).
+
+    A key that was recorded several times is answered in the recorded order.
+    """
 
     path: Path
     _answers: dict[str, list[Answer | None]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         try:
-            lines = self.path.read_text().splitlines()
-        except (OSError, UnicodeDecodeError) as error:
+            data = self.path.read_bytes()
+            lines = (lzma.decompress(data) if self.path.suffix == ".xz" else data).decode().splitlines()
+        except (OSError, UnicodeDecodeError, lzma.LZMAError) as error:
             raise UsageError(f"{self.path} is not a recording that can be read: {error}.") from None
         for number, line in enumerate(lines, 1):
             try:

@@ -1,6 +1,7 @@
 """Windows under a sampler that plays a series: overflow, refusals, and observations with their provenance."""
 
 import json
+import lzma
 import tomllib
 from dataclasses import replace
 from importlib.resources import files
@@ -92,12 +93,12 @@ def test_a_card_without_metrics_and_an_unknown_pass_say_so() -> None:
         runs_of(CHOSEN, ("l3",))
 
 
-RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("pm_*.json"))
+RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("pm_*.json.xz"))
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_recorded_window_of_a_real_card_is_accepted_and_says_what_it_must(path: Path) -> None:
-    played = json.loads(path.read_text())
+    played = json.loads(lzma.decompress(path.read_bytes()))
     recorded = Series(
         tuple(played["names"]),
         tuple(played["starts_ns"]),
