@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 from kdiag.diagnose.compiler.cache import cache_folder
 from kdiag.diagnose.compiler.observe import from_compilation
-from kdiag.executors import gates
+from kdiag.diagnose.compiler.observe_remarks import lines_by_observation
 from kdiag.executors.correctness import DEFAULT_TOLERANCE
+from kdiag.executors.gates import compiles, effect, emulation, no_op
+from kdiag.executors.gates.effect import Said
 from kdiag.isolate import Died
-from kdiag.records import Compilation, CompileFailure, GateRecord, Observations
+from kdiag.records import Compilation, CompileFailure, GateRecord
 from kdiag.workload import source_hash
 from tilegym_cases import Compared
 from tilegym_references import TF32_EPSILON
@@ -103,16 +105,19 @@ def _gates(one: Candidate, offer: Offer, seen: Sequence[str]) -> list[GateRecord
     if offer.target in one.compiled:
         parent, candidate = one.original.compiled[offer.target], one.compiled[offer.target]
         records = [
-            gates.compiles(candidate, parent),
-            gates.not_a_no_op(candidate, parent, ()),
-            gates.effect(offer.promises, _observed(parent), _observed(candidate)),
+            compiles.compiles(candidate, parent),
+            no_op.not_a_no_op(candidate, parent),
+            effect.effect(offer.promises, _said(parent, one), _said(candidate, one)),
         ]
     wrong = next(filter(None, seen), "")
-    return [*records, GateRecord("emulation", "failed" if wrong else "passed", wrong)]
+    return [*records, GateRecord(emulation.GATE, "failed" if wrong else "passed", wrong)]
 
 
-def _observed(compilation: Compilation) -> Observations:
-    return {} if isinstance(compilation, CompileFailure) else from_compilation(compilation)
+def _said(compilation: Compilation, one: Candidate) -> Said:
+    """What the compiler says of a kernel, for the effect gate."""
+    if isinstance(compilation, CompileFailure):
+        return Said()
+    return Said(from_compilation(compilation), lines_by_observation(compilation, one.version.path.name))
 
 
 def _wrongs(one: Candidate, offer: Offer) -> list[str]:

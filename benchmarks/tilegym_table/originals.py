@@ -14,7 +14,7 @@ from tilegym_calls import CALLS
 from tilegym_cases import CASES
 from tilegym_references import BF16, FP16
 from tilegym_table.compiling import CompileJob, compile_calls
-from tilegym_table.emulating import EmulateJob, emulate_cases
+from tilegym_table.emulating import EmulateJob, emulate_cases, is_small_card
 from tilegym_table.records import TARGETS, Checkout, Emulated, Kernel, Original, Version
 from tilegym_table.workers import Workers
 
@@ -94,7 +94,13 @@ def _few(mine: Mapping[int, Emulated]) -> list[int]:
 def _features(index: int) -> set[str]:
     case = CASES[index]
     options = {f"{name}={value}" for name, value in case.options.items()}
-    return {case.build.__name__, str(case.shape), str(case.dtype), *options}
+    return {
+        case.build.__name__,
+        str(case.shape),
+        str(case.dtype),
+        f"small card {is_small_card(index)}",
+        *options,
+    }
 
 
 def version_of(checkout: Checkout, file: str) -> Version:
