@@ -15,7 +15,7 @@ from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped,
 from kdiag.executors.edits.examples.swizzle import EXAMPLES
 from kdiag.executors.edits.launches.blocks import independence
 from kdiag.executors.edits.launches.tile_order import Decoding, decoding
-from kdiag.executors.edits.launches.wrapper import fresh_name
+from kdiag.executors.edits.launches.wrapper import fresh_name, hidden_builtin
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.executors.edits.syntax.rewriting import Change, before, rewrite, to
@@ -47,7 +47,7 @@ class Swizzle(Edit):
             return Skipped(f"{variant.name or 'it'} is no variant of this edit")
         if not any(_multiplies(view.source, loop) for loop in nodes(view.source.function, cst.For)):
             return Skipped("the kernel has no matrix product in a loop")
-        reason = independence(view.source)
+        reason = independence(view.source) or hidden_builtin(view.source, "min")
         if reason is not None:
             return reason
         found = decoding(view)
