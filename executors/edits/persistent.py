@@ -1,4 +1,7 @@
-"""B: persistent scheduling, as many blocks as the card runs at once and each looping over items, or the inverse."""
+"""B: persistent scheduling, as many blocks as the card runs at once and each looping over items, or the inverse.
+
+Nothing is promised of the machine code: a loop that spills registers is for the effect gate to see.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,11 @@ from kdiag.executors.edits.launches.wrapper import fresh_name, hidden_builtin
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, integer
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.executors.edits.syntax.rewriting import Change, rewrite, to
-from kdiag.records import Place, Promise, Scalar, Variant
+from kdiag.records import Place, Scalar, Variant
 
 BLOCKS_PER_SM = "blocks-per-sm"
 CHOICES = (1, 2, 4)
 INVERSE = "one-item-per-block"
-NO_MORE_STACK = Promise("compile.stack_bytes", "not-worse", "the loop spills no registers")
 PASSED = "the kernel has a new parameter: launches of it in other files have to pass the number of items"
 
 
@@ -87,7 +89,7 @@ def _persistent(view: KernelView, blocks_per_sm: int) -> Outcome:
     if added:
         changes[read.function.params] = grid.parameters()
     source = cst.ensure_type(rewrite(read.module, changes), cst.Module).code
-    return Applied(source, _first(view, changes), (NO_MORE_STACK,), warnings=(PASSED,) if added else ())
+    return Applied(source, _first(view, changes), warnings=(PASSED,) if added else ())
 
 
 def _refusal(view: KernelView, sites: Sequence[Site] | Skipped) -> Skipped | None:

@@ -19,11 +19,10 @@ from kdiag.executors.edits.launches.wrapper import fresh_name, hidden_builtin
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.executors.edits.syntax.rewriting import Change, before, rewrite, to
-from kdiag.records import Promise, Scalar, Variant
+from kdiag.records import Scalar, Variant
 
 GROUP = "group_size_m"
 CHOICES = (8, 4, 16)
-NO_MORE_STACK = Promise("compile.stack_bytes", "not-worse", "the order of the tiles spills no registers")
 
 
 class Swizzle(Edit):
@@ -81,7 +80,7 @@ def _grouped(view: KernelView, found: Decoding, size: int) -> Outcome:
         found.statement: before(lines),
     }
     source = cst.ensure_type(rewrite(read.module, changes), cst.Module).code
-    return Applied(source, read.place(found.statement), (NO_MORE_STACK,))
+    return Applied(source, read.place(found.statement))
 
 
 def _multiplies(read: KernelSource, loop: cst.For) -> bool:
