@@ -20,6 +20,7 @@ from kdiag.executors.gates.emulation import emulation
 from kdiag.executors.gates.no_op import not_a_no_op
 from kdiag.loop.compiler import Compiler
 from kdiag.records import (
+    CompileFailure,
     ConfigurationCheck,
     EmulatedCase,
     EmulatedSource,
@@ -28,6 +29,8 @@ from kdiag.records import (
 )
 from kdiag.workload import Workload, load_module, source_hash
 from wrong_edits import FOLDERS, WrongEdit, kernel_file, workload_text
+
+TRIES = 3
 
 
 @dataclass
@@ -95,8 +98,17 @@ def judges(folder: Path, kernels: Sequence[str] = tuple(FOLDERS)) -> Iterator[Ma
 
 
 def no_ops(judge: Judge, edits: Sequence[WrongEdit]) -> list[GateRecord]:
-    """The no-op gate's word on each edit. The compiler runs in children, several at a time."""
+    """The no-op gate's word on each edit. The compiler runs in children, several at a time; late ones are asked again."""
     compiler = Compiler(judge.workload, judge.workload.kernel_file.name, "sm_90", judge.folder / "compiled")
-    answers = compiler.compile([judge.source, *(edit.source for edit in edits)])
+    sources = [judge.source, *(edit.source for edit in edits)]
+    for _ in range(TRIES):
+        answers = compiler.compile(sources)
+        late = [
+            key for key, one in answers.items() if isinstance(one, CompileFailure) and one.kind == "timeout"
+        ]
+        for key in late:
+            del compiler.known[key]
+        if not late:
+            break
     parent = answers[source_hash(judge.source)]
     return [not_a_no_op(answers[source_hash(edit.source)], parent) for edit in edits]
