@@ -56,19 +56,21 @@ class ResidentGrid:
             place = site.wrapper.statement(site.grid_slot)
             if not isinstance(self.read.parents[place], cst.IndentedBlock):
                 return Skipped(f"line {self.read.place(place).line} shares its line with the block around it")
-            sm_count = fresh_name(self.read, "sm_count")
-            query = f"{sm_count} = {torch}.cuda.get_device_properties({tensor}).{SM_COUNT}"
+            query = f"{torch}.cuda.get_device_properties({tensor}).{SM_COUNT}"
+            asked = _asked_before(site.wrapper, query, site.grid_slot)
+            sm_count = asked or fresh_name(self.read, "sm_count")
             names = self._added(site)
             if isinstance(names, Skipped):
                 return names
             needed = [f"{name} = {code(site.axes[axis])}" for axis, name in names.items()]
-            new = [line for line in (*needed, query) if line not in lines.get(place, [])]
+            needed += [] if asked else [f"{sm_count} = {query}"]
+            new = [line for line in needed if line not in lines.get(place, [])]
             lines[place] = [*lines.get(place, []), *new]
             many = sm_count if blocks_per_sm == 1 else f"{blocks_per_sm} * {sm_count}"
             changes[site.grid_slot] = to(self._grid(site, names, many))
             for name in names.values():
                 changes[site.arguments] = _then(changes.get(site.arguments), name)
-        return changes | {place: before(added) for place, added in lines.items()}
+        return changes | {place: before(added) for place, added in lines.items() if added}
 
     def parameters(self) -> Change:
         """The change of the kernel's parameters that adds the numbers of items."""
@@ -139,6 +141,19 @@ class ResidentGrid:
                     if site.wrapper.same((tensor, here), (tensor, where)):
                         return f"{tensor.value}.device"
         return None
+
+
+def _asked_before(wrapper: Wrapper, query: str, place: cst.CSTNode) -> str | None:
+    """The name that certainly holds the query's answer at a place: the inverse edit leaves it there."""
+    for assigned in nodes(wrapper.function, cst.Assign):
+        name = dotted(assigned.targets[0].target)
+        if name is None or "." in name or code(assigned.value) != query:
+            continue
+        binding = wrapper.reaching(name, place)
+        reaches = binding is not None and binding.node is assigned
+        if reaches and wrapper.same((assigned.value, assigned), (assigned.value, place)):
+            return name
+    return None
 
 
 def _same_device(
