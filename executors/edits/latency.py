@@ -55,7 +55,7 @@ class Latency(Edit):
             hinted = [call for call in view.source.calls(*READS, *WRITES) if keyword(call, HINT)]
             return convert(view, [_without(call) for call in hinted], "no access has a latency hint")
         which, _, value = variant.name.partition("=")
-        calls = _named(view, which or ALL)
+        calls = _named(view, which if variant.name else ALL)
         if isinstance(calls, Skipped):
             return calls
         if value not in map(str, range(1, 11)):
