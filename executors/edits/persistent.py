@@ -13,6 +13,7 @@ import libcst as cst
 from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.persistent import EXAMPLES
 from kdiag.executors.edits.hints import OCCUPANCY, hinted, present_value
+from kdiag.executors.edits.launches.block_helpers import block_calls
 from kdiag.executors.edits.launches.block_loop import BlockLoop
 from kdiag.executors.edits.launches.blocks import arrays, foreign_calls, independence, strided_loop
 from kdiag.executors.edits.launches.grid import Site, launch_sites
@@ -29,6 +30,7 @@ BLOCKS_PER_SM = "blocks-per-sm"
 CHOICES = (1, 2, 4)
 INVERSE = "one-item-per-block"
 PASSED = "the kernel has a new parameter: launches of it in other files have to pass the number of items"
+TOLD = "{} has a new parameter: calls of it in other files have to pass the number of the block"
 
 
 class Persistent(Edit):
@@ -89,7 +91,9 @@ def _persistent(view: KernelView, blocks_per_sm: int) -> Outcome:
     if added:
         changes[read.function.params] = grid.parameters()
     source = cst.ensure_type(rewrite(read.module, changes), cst.Module).code
-    return Applied(source, _first(view, changes), warnings=(PASSED,) if added else ())
+    helpers = {helper.name.value for _, helper in block_calls(read)}
+    warnings = [TOLD.format(name) for name in sorted(helpers)] + ([PASSED] if added else [])
+    return Applied(source, _first(view, changes), warnings=tuple(warnings))
 
 
 def _refusal(view: KernelView, sites: Sequence[Site] | Skipped) -> Skipped | None:
@@ -103,7 +107,11 @@ def _refusal(view: KernelView, sites: Sequence[Site] | Skipped) -> Skipped | Non
         if any(counts_sms(site.wrapper, axis, site.grid) for axis in site.axes):
             line = read.place(site.call).line
             return Skipped(f"line {line} starts a number of blocks that follows the number of SMs already")
-    return independence(read) or foreign_calls(read) or hidden_builtin(read, "min", "range")
+    return (
+        independence(read)
+        or foreign_calls(read, [helper for _, helper in block_calls(read)])
+        or hidden_builtin(read, "min", "range")
+    )
 
 
 def _counts(view: KernelView, sites: Sequence[Site]) -> dict[int, str | None] | Skipped:

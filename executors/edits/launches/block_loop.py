@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.launches.block_helpers import block_calls, told
 from kdiag.executors.edits.launches.blocks import BLOCK, BLOCKS, axis_calls
 from kdiag.executors.edits.launches.common_statements import loop_start, raised
 from kdiag.executors.edits.launches.early_returns import early_returns, guarded
@@ -61,7 +62,7 @@ class BlockLoop:
             return bids
         if isinstance(blocks, Skipped):
             return blocks
-        changes: dict[cst.CSTNode, Change] = {}
+        changes = told(self.view.source, block_calls(self.view.source), item)
         decoded = self._decoded(item, names)
         for call, axis in bids:
             if axis in decoded:
@@ -109,7 +110,11 @@ class BlockLoop:
     def _refusal(self, statements: Sequence[cst.BaseStatement]) -> Skipped | None:
         """Why these statements cannot be run once for each item."""
         read = self.view.source
-        if not statements or not read.calls(BLOCK):
+        helped = block_calls(read)
+        if helped and list(self.counts) != [0]:
+            name = helped[0][1].name.value
+            return Skipped(f"{name}, which the kernel calls, asks for the block along one of several axes")
+        if not statements or not (helped or read.calls(BLOCK)):
             return Skipped("the kernel does not use its block number")
         early = early_returns(statements)
         for found in nodes(read.function.body, cst.Return):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.launches.block_helpers import block_calls
 from kdiag.executors.edits.launches.blocks import BLOCK, written_arrays
 from kdiag.executors.edits.launches.wrapper import bound_names
 from kdiag.executors.edits.syntax.bindings import names_in
@@ -67,6 +68,8 @@ def _changes(name: str) -> Skipped:
 def _is_common(view: KernelView, line: cst.BaseStatement) -> bool:
     """Whether a statement only names values that no item changes."""
     if not isinstance(line, cst.SimpleStatementLine) or view.source.calls(BLOCK, within=line):
+        return False
+    if any(call in nodes(line, cst.Call) for call, _ in block_calls(view.source)):
         return False
     written = written_arrays(view.source)
     known = {p.name.value for p in view.source.function.params.params}
