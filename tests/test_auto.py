@@ -17,7 +17,7 @@ pytestmark = pytest.mark.compiler
 
 from auto_runs import RECORDINGS, Project, auto, project  # noqa: E402 - after the skip
 
-SOFTMAX = ("--replay", str(RECORDINGS / "softmax.jsonl"), "--budget", "9999")
+SOFTMAX = ("--replay", str(RECORDINGS / "softmax.jsonl.xz"), "--budget", "9999")
 ROW = re.compile(r"^\| (\d+) +\| (.+?) +\| +(\d+\.\d{6}|-) \| (PASS|FAIL) +\| +(keep|revert|crash) +\|$")
 
 

@@ -10,7 +10,7 @@ import planted
 from auto_runs import RECORDINGS, Project, auto, project
 from kdiag.executors.device_bench import probe_gpu
 
-RECORDING = RECORDINGS / "planted.jsonl"
+RECORDING = RECORDINGS / "planted.jsonl.xz"
 
 
 def check_that_all_are_reverted(made: Project, answer: tuple[int, dict[str, object]]) -> None:

@@ -118,3 +118,17 @@ def test_what_is_refused(before: str, after: str, reason: str) -> None:
     outcome = Bounds().apply(Subject(source, "scale"), Variant("bounds", "writes"))
     assert isinstance(outcome, Skipped), outcome
     assert reason in outcome.reason
+
+
+def test_comments_stay_with_their_arguments() -> None:
+    source = LAUNCHED.replace(
+        "OFFSET: ct.Constant[int], T: ct.Constant[int])",
+        "OFFSET: ct.Constant[int],\n    T: ct.Constant[int]  # tile\n)",
+    )
+    source = source.replace(
+        "(x, w, y, width, offset, tile)",
+        "(\n        x, w, y, width,\n        offset,\n        tile,  # last\n    )",
+    )
+    after = unchecked(source, "scale")
+    assert "    T: ct.Constant[int],  # tile\n    CHECK_BOUNDS: ct.Constant[bool]\n)" in after
+    assert "        tile,  # last\n        check_bounds,\n    )" in after

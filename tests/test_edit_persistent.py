@@ -225,6 +225,42 @@ def test_a_tuned_launch_changes_in_the_search_and_at_the_launch() -> None:
     assert torch.equal(results(after, "launch", x), 2 * x)
 
 
+HELPED = """
+import cuda.tile as ct
+import torch
+
+
+def place(columns, T: ct.Constant[int]):
+    block = ct.bid(0)
+    across = ct.cdiv(columns, T)
+    return block // across, block % across
+
+
+@ct.kernel
+def double(x, y, T: ct.Constant[int]):
+    i, j = place(x.shape[1], T)
+    ct.store(y, (i, j), ct.load(x, (i, j), (T, T), padding_mode=ct.PaddingMode.ZERO) * 2)
+
+
+def launch(x):
+    (rows, columns), tile = x.shape, 8
+    y = torch.empty_like(x)
+    blocks = ct.cdiv(rows, tile) * ct.cdiv(columns, tile)
+    ct.launch(torch.cuda.current_stream(), (blocks,), double, (x, y, tile))
+    return y
+"""
+
+
+def test_a_function_that_asks_for_the_block_is_told_the_item() -> None:
+    outcome = persistent(HELPED, "double")
+    assert outcome.warnings[0].startswith("place has a new parameter")
+    for shape in ((1, 1), (17, 9), (8, 41)):
+        x = random(*shape)
+        assert torch.equal(results(applied(outcome), "launch", x), 2 * x)
+    shared = HELPED + "\n\n@ct.kernel\ndef other(x, T: ct.Constant[int]):\n    place(x.shape[1], T)\n"
+    assert "uses ct.bid in place" in persistent(shared, "double").reason
+
+
 def test_persistent_and_back_computes_the_same() -> None:
     outcome = Persistent().apply(Subject(ROWS_LOOPED, "double"), Variant("B", INVERSE))
     x = random(19, 40)

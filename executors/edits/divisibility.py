@@ -127,7 +127,7 @@ def _addresses(view: KernelView, name: str) -> bool:
         bound = {
             target
             for each in assignments
-            if reached & _names(each.value)
+            if reached & _kept(view, each.value)
             for part in each.targets
             for target in _names(part.target)
         }
@@ -140,7 +140,20 @@ def _addresses(view: KernelView, name: str) -> bool:
         for call in nodes(view.source.function, cst.Call)
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "slice"
     ]
-    return any(reached & _names(node) for node in (*indexed, *sliced))
+    return any(reached & _kept(view, node) for node in (*indexed, *sliced))
+
+
+def _kept(view: KernelView, node: cst.CSTNode) -> set[str]:
+    """The names whose divisibility the expression may keep: not those inside divisions and comparisons."""
+    divides = isinstance(node, cst.BinaryOperation) and isinstance(
+        node.operator, cst.FloorDivide | cst.Modulo
+    )
+    counts = view.is_call(node, "cdiv", "num_tiles")
+    if divides or counts or isinstance(node, cst.Comparison):
+        return set()
+    if isinstance(node, cst.Name):
+        return {node.value}
+    return {name for child in node.children for name in _kept(view, child)}
 
 
 def _declared(view: KernelView, name: str, addition: Addition) -> Outcome:

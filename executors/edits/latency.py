@@ -55,11 +55,11 @@ class Latency(Edit):
             hinted = [call for call in view.source.calls(*READS, *WRITES) if keyword(call, HINT)]
             return convert(view, [_without(call) for call in hinted], "no access has a latency hint")
         which, _, value = variant.name.partition("=")
-        if value not in map(str, range(1, 11)):
-            return Skipped(f"{variant.name or 'it'} names no latency from 1 to 10")
-        calls = _named(view, which)
+        calls = _named(view, which if variant.name else ALL)
         if isinstance(calls, Skipped):
             return calls
+        if value not in map(str, range(1, 11)):
+            return Skipped(f"{variant.name or 'the variant'} names no latency from 1 to 10")
         changes = [_with(view, call, int(value)) for call in calls]
         present = f"latency is {value} already on all of them"
         return convert(view, [change for change in changes if change is not None], present)

@@ -1,4 +1,7 @@
-"""B: persistent scheduling, as many blocks as the card runs at once and each looping over items, or the inverse."""
+"""B: persistent scheduling, as many blocks as the card runs at once and each looping over items, or the inverse.
+
+Nothing is promised of the machine code: a loop that spills registers is for the effect gate to see.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +13,24 @@ import libcst as cst
 from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.persistent import EXAMPLES
 from kdiag.executors.edits.hints import OCCUPANCY, hinted, present_value
+from kdiag.executors.edits.launches.block_helpers import block_calls
 from kdiag.executors.edits.launches.block_loop import BlockLoop
 from kdiag.executors.edits.launches.blocks import arrays, foreign_calls, independence, strided_loop
 from kdiag.executors.edits.launches.grid import Site, launch_sites
 from kdiag.executors.edits.launches.host_values import HostValues
 from kdiag.executors.edits.launches.one_item import one_item_per_block
 from kdiag.executors.edits.launches.resident_grid import ResidentGrid, counts_sms
-from kdiag.executors.edits.launches.wrapper import fresh_name
+from kdiag.executors.edits.launches.wrapper import fresh_name, hidden_builtin
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, integer
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.executors.edits.syntax.rewriting import Change, rewrite, to
-from kdiag.records import Place, Promise, Scalar, Variant
+from kdiag.records import Place, Scalar, Variant
 
 BLOCKS_PER_SM = "blocks-per-sm"
 CHOICES = (1, 2, 4)
 INVERSE = "one-item-per-block"
-NO_MORE_STACK = Promise("compile.stack_bytes", "not-worse", "the loop spills no registers")
 PASSED = "the kernel has a new parameter: launches of it in other files have to pass the number of items"
+TOLD = "{} has a new parameter: calls of it in other files have to pass the number of the block"
 
 
 class Persistent(Edit):
@@ -66,41 +70,48 @@ def _blocks_per_sm(settings: Mapping[str, Scalar]) -> int | None:
 def _persistent(view: KernelView, blocks_per_sm: int) -> Outcome:
     """The kernel in a loop and its launches with few blocks."""
     read = view.source
-    loop = strided_loop(view)
-    if loop is not None:
-        return Skipped(f"line {read.place(loop).line}: the kernel loops over its items already")
     sites = launch_sites(read)
-    if isinstance(sites, Skipped):
-        return sites
-    reason = _refusal(read, sites)
-    if reason is not None:
-        return reason
+    reason = _refusal(view, sites)
+    if reason is not None or isinstance(sites, Skipped):
+        return reason or Skipped("the kernel is not launched")
     counts = _counts(view, sites)
     if isinstance(counts, Skipped):
         return counts
     added = {axis: fresh_name(read, name) for axis, name in _missing(counts).items()}
-    told = {axis: text or added[axis] for axis, text in counts.items()}
-    in_kernel = BlockLoop(view, told).changes()
+    if added and not _takes_more(read):
+        return Skipped("the kernel's last parameters leave no place for the number of items")
     grid = ResidentGrid(read, sites, arrays(read), tuple(counts), added)
-    at_launches = grid.changes(blocks_per_sm)
-    if isinstance(in_kernel, Skipped) or isinstance(at_launches, Skipped):
-        return in_kernel if isinstance(in_kernel, Skipped) else at_launches
-    changes = in_kernel | at_launches | _decorator(read, blocks_per_sm)
+    told = {axis: text or added[axis] for axis, text in counts.items()}
+    changes: dict[cst.CSTNode, Change] = {}
+    for part in (BlockLoop(view, told).changes(), grid.changes(blocks_per_sm)):
+        if isinstance(part, Skipped):
+            return part
+        changes |= part
+    changes |= _decorator(read, blocks_per_sm)
     if added:
-        if not _takes_more(read):
-            return Skipped("the kernel's last parameters leave no place for the number of items")
         changes[read.function.params] = grid.parameters()
     source = cst.ensure_type(rewrite(read.module, changes), cst.Module).code
-    return Applied(source, _first(view, changes), (NO_MORE_STACK,), warnings=(PASSED,) if added else ())
+    helpers = {helper.name.value for _, helper in block_calls(read)}
+    warnings = [TOLD.format(name) for name in sorted(helpers)] + ([PASSED] if added else [])
+    return Applied(source, _first(view, changes), warnings=tuple(warnings))
 
 
-def _refusal(read: KernelSource, sites: Sequence[Site]) -> Skipped | None:
+def _refusal(view: KernelView, sites: Sequence[Site] | Skipped) -> Skipped | None:
     """Why the kernel or a launch of it has no independent items."""
+    read, loop = view.source, strided_loop(view)
+    if loop is not None:
+        return Skipped(f"line {read.place(loop).line}: the kernel loops over its items already")
+    if isinstance(sites, Skipped):
+        return sites
     for site in sites:
         if any(counts_sms(site.wrapper, axis, site.grid) for axis in site.axes):
             line = read.place(site.call).line
             return Skipped(f"line {line} starts a number of blocks that follows the number of SMs already")
-    return independence(read) or foreign_calls(read)
+    return (
+        independence(read)
+        or foreign_calls(read, [helper for _, helper in block_calls(read)])
+        or hidden_builtin(read, "min", "range")
+    )
 
 
 def _counts(view: KernelView, sites: Sequence[Site]) -> dict[int, str | None] | Skipped:

@@ -15,15 +15,14 @@ from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped,
 from kdiag.executors.edits.examples.swizzle import EXAMPLES
 from kdiag.executors.edits.launches.blocks import independence
 from kdiag.executors.edits.launches.tile_order import Decoding, decoding
-from kdiag.executors.edits.launches.wrapper import fresh_name
+from kdiag.executors.edits.launches.wrapper import fresh_name, hidden_builtin
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.executors.edits.syntax.rewriting import Change, before, rewrite, to
-from kdiag.records import Promise, Scalar, Variant
+from kdiag.records import Scalar, Variant
 
 GROUP = "group_size_m"
 CHOICES = (8, 4, 16)
-NO_MORE_STACK = Promise("compile.stack_bytes", "not-worse", "the order of the tiles spills no registers")
 
 
 class Swizzle(Edit):
@@ -47,7 +46,7 @@ class Swizzle(Edit):
             return Skipped(f"{variant.name or 'it'} is no variant of this edit")
         if not any(_multiplies(view.source, loop) for loop in nodes(view.source.function, cst.For)):
             return Skipped("the kernel has no matrix product in a loop")
-        reason = independence(view.source)
+        reason = independence(view.source) or hidden_builtin(view.source, "min")
         if reason is not None:
             return reason
         found = decoding(view)
@@ -81,7 +80,7 @@ def _grouped(view: KernelView, found: Decoding, size: int) -> Outcome:
         found.statement: before(lines),
     }
     source = cst.ensure_type(rewrite(read.module, changes), cst.Module).code
-    return Applied(source, read.place(found.statement), (NO_MORE_STACK,))
+    return Applied(source, read.place(found.statement))
 
 
 def _multiplies(read: KernelSource, loop: cst.For) -> bool:

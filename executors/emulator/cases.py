@@ -64,6 +64,11 @@ def choose(workload: Workload) -> Cases | str:
             f"even {sized[0].configuration} is too large to emulate; give the workload small edge_configs()"
         )
     chosen = small if sized[0].edge else small[:FEW]
+    return cases_of(chosen)
+
+
+def cases_of(chosen: Sequence[Sized]) -> Cases:
+    """The runs of these configurations."""
     plain = [EmulationCase(one.configuration, one.edge, one.index) for one in chosen]
     required = [
         variant

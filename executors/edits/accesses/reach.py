@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import libcst as cst
 
@@ -87,10 +88,14 @@ def _of_name(view: KernelView, name: cst.Name, place: cst.CSTNode) -> Bound | No
         value = integer(view.constant(name, place))
         return None if value is None else Bound(LaunchValue.of(value), exact=True)
     binding = view.bindings.reaching(name.value, place)
-    if binding is None:
-        return None
+    return None if binding is None else _of_binding(view, binding)
+
+
+@lru_cache(maxsize=512)
+def _of_binding(view: KernelView, binding: Binding) -> Bound | None:
+    """The bound of a name, found once: names that are built from one another would be followed over and over."""
     if isinstance(binding.node, cst.Param):
-        return Bound(LaunchValue.of(Passed(name.value)), signed=frozenset({name.value}), exact=True)
+        return Bound(LaunchValue.of(Passed(binding.name)), signed=frozenset({binding.name}), exact=True)
     if binding.loop is not None:
         return _of_counter(view, binding)
     return None if binding.value is None else bound(view, binding.value, binding.node)

@@ -67,6 +67,7 @@ EXAMPLES: tuple[Example, ...] = (
         "a store after the loop", "row_sum", "stores=3", _row_sum(), refused="line 10: ct.store is in no loop"
     ),
     Example("straight-line code", "copy", "loads=10", COPY, refused="straight-line code ignores latency"),
+    Example("nothing to offer", "copy", "", COPY, refused="straight-line code ignores latency"),
     Example("set already", "row_sum", "loads=10", _row_sum(TEN), refused="latency is 10 already"),
     Example("no hint to remove", "scale", "none", _scale(), refused="no access has a latency hint"),
     Example("chosen by the launch", "row_sum", "loads=4", CHOSEN, refused="latency is chosen by `LATENCY`"),

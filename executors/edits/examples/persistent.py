@@ -70,7 +70,7 @@ def scale(x, y, count: int, TILE: ct.Constant[int], n_items: int):
     weight = 1.0 / TILE
     for item in range(ct.bid(0), n_items, ct.num_blocks(0)):
         index = item * TILE + ct.arange(TILE, dtype=ct.int32)
-        if item * TILE < count:
+        if not (item * TILE >= count):
             ct.scatter(y, index, ct.gather(x, index) * weight)
 
 

@@ -8,21 +8,18 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.blocks import BLOCK, BLOCKS, axis_calls, written_arrays
-from kdiag.executors.edits.launches.host_values import grouped
+from kdiag.executors.edits.launches.block_helpers import block_calls, told
+from kdiag.executors.edits.launches.blocks import BLOCK, BLOCKS, axis_calls
+from kdiag.executors.edits.launches.common_statements import loop_start, raised
+from kdiag.executors.edits.launches.early_returns import early_returns, guarded
+from kdiag.executors.edits.launches.host_arithmetic import grouped
 from kdiag.executors.edits.launches.wrapper import fresh_name
 from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import argument, nodes
+from kdiag.executors.edits.syntax.kernel_source import nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.executors.edits.syntax.rewriting import Change, statement, to
 
 NAMES = ("blocks_x", "blocks_y", "blocks_z")
-OPPOSITE: dict[type[cst.BaseCompOp], cst.BaseCompOp] = {
-    cst.GreaterThanEqual: cst.LessThan(),
-    cst.GreaterThan: cst.LessThanEqual(),
-    cst.LessThan: cst.GreaterThanEqual(),
-    cst.LessThanEqual: cst.GreaterThan(),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,24 +31,44 @@ class BlockLoop:
 
     def changes(self) -> dict[cst.CSTNode, Change] | Skipped:
         """What changes in the kernel, or why its body cannot go into a loop."""
-        bids, blocks = axis_calls(self.view, BLOCK), axis_calls(self.view, BLOCKS)
-        if isinstance(bids, Skipped) or isinstance(blocks, Skipped):
-            return bids if isinstance(bids, Skipped) else blocks
-        statements = list(self.view.source.function.body.body)
-        start = self._start(statements)
-        reason = self._refusal(statements[start:])
+        read, body = self.view.source, self.view.source.function.body
+        if not isinstance(body, cst.IndentedBlock):
+            return Skipped("the kernel stands on one line")
+        statements = list(body.body)
+        start = loop_start(self.view, statements)
+        repeated = statements[start:]
+        reason = self._refusal(repeated)
         if reason is not None:
             return reason
+        needed = {name for text in self.counts.values() for name in names_in(cst.parse_expression(text))}
+        above = raised(self.view, repeated, needed)
+        if isinstance(above, Skipped):
+            return above
         names = self._count_names(statements[:start])
-        header = self._is_item(statements[start]) if start < len(statements) else None
-        item = header or fresh_name(self.view.source, "item")
-        changes: dict[cst.CSTNode, Change] = {}
+        named = self._is_item(repeated[0])
+        if len(repeated) - len(above) - (named is not None) < 1:
+            return Skipped("the kernel does nothing with its block number")
+        item = named or fresh_name(read, "item")
+        loop = self._looped(start, item, names, named is not None, above)
+        numbers = self._numbers(item, names, repeated)
+        return numbers if isinstance(numbers, Skipped) else {**numbers, body: loop}
+
+    def _numbers(
+        self, item: str, names: Mapping[int, str], repeated: Sequence[cst.BaseStatement]
+    ) -> dict[cst.CSTNode, Change] | Skipped:
+        """The numbers of the block and of all blocks by those of the item and of all items."""
+        bids, blocks = axis_calls(self.view, BLOCK), axis_calls(self.view, BLOCKS)
+        if isinstance(bids, Skipped):
+            return bids
+        if isinstance(blocks, Skipped):
+            return blocks
+        changes = told(self.view.source, block_calls(self.view.source), item)
         decoded = self._decoded(item, names)
         for call, axis in bids:
             if axis in decoded:
                 changes[call] = to(self._operand(call, decoded[axis]))
         for call, axis in blocks:
-            inside = any(call in nodes(s, cst.Call) for s in statements[start:])
+            inside = any(call in nodes(line, cst.Call) for line in repeated)
             if axis in self.counts:
                 text = names[axis] if inside and len(self.counts) > 1 else self.counts[axis]
                 changes[call] = to(self._operand(call, text))
@@ -60,104 +77,46 @@ class BlockLoop:
         for node in nodes(self.view.source.function.body, cst.BinaryOperation):
             if self._is_linear(node):
                 changes[node] = to(cst.Name(item))
-        raised = self._raised(statements[start:])
-        if isinstance(raised, Skipped):
-            return raised
-        changes[self.view.source.function.body] = self._looped(start, item, names, header is not None, raised)
         return changes
 
-    def _raised(self, statements: Sequence[cst.BaseStatement]) -> list[int] | Skipped:
-        """Which statements change a parameter once for all items, and so have to stand before the loop."""
-        raised: list[int] = []
-        own = {p.name.value for p in nodes(self.view.source.function.params, cst.Param)}
-        for name in sorted(own):
-            if self.view.bindings.is_bound_once(name):
-                continue
-            at = [number for number, line in enumerate(statements) if name in names_in(line)]
-            found = _assigned(statements[at[0]], name) if at else None
-            once = sum(name in names_bound(line) for line in statements) == 1
-            fixed = found is not None and all(
-                other == name or self.view.bindings.is_global(other) or self._is_fixed(other, own)
-                for other in names_in(found)
-            )
-            if found is None or not once or not fixed or any(True for _ in nodes(found, cst.Call)):
-                return Skipped(f"the kernel gives its parameter {name} another value, which would last")
-            raised.append(at[0])
-        return sorted(raised)
-
     def _looped(
-        self, start: int, item: str, names: Mapping[int, str], drop: bool, raised: Sequence[int]
+        self, start: int, item: str, names: Mapping[int, str], drop: bool, above: Sequence[int]
     ) -> Change:
-        """The kernel's body with everything from `start` on in the loop, but for the statements that are `raised`."""
-        many = len(self.counts) > 1
+        """The kernel's body with everything from `start` on in the loop, but for the statements `above` it."""
+        many, tile = len(self.counts) > 1, self.view.tile
         new = [axis for axis, name in names.items() if name == fresh_name(self.view.source, NAMES[axis])]
-        lines = [f"{names[axis]} = {self.counts[axis]}" for axis in new if many]
+        added = [statement(f"{names[axis]} = {self.counts[axis]}") for axis in new if many]
         product = " * ".join(names.values()) if many else next(iter(self.counts.values()))
-        tile = self.view.tile
+        items = cst.parse_expression(f"range({tile}.{BLOCK}(0), {product}, {tile}.{BLOCKS}(0))")
 
         def change(updated: cst.CSTNode) -> cst.CSTNode:
             body = cst.ensure_type(updated, cst.IndentedBlock)
             before, rest = list(body.body[:start]), list(body.body[start:])
-            before += [rest[number] for number in raised]
-            rest = [line for number, line in enumerate(rest) if number not in raised]
-            first = rest[0]
-            header = body.header
-            head = cst.TrailingWhitespace()
-            above = getattr(first, "leading_lines", ())
-            if drop:
-                head = cst.ensure_type(first, cst.SimpleStatementLine).trailing_whitespace
-                rest = rest[1:]
-                rest[:1] = [_without_gap(rest[0])]
-            else:
-                rest[:1] = [first.with_changes(leading_lines=())]
-            loop = cst.For(
-                target=cst.Name(item),
-                iter=cst.parse_expression(f"range({tile}.{BLOCK}(0), {product}, {tile}.{BLOCKS}(0))"),
-                body=cst.IndentedBlock(body=guarded(rest), header=head, footer=body.footer),
-                leading_lines=above if not lines else (),
+            before += [rest[number] for number in above]
+            rest = [line for number, line in enumerate(rest) if number not in above]
+            lines = getattr(rest[0], "leading_lines", ())
+            header = getattr(rest[0], "trailing_whitespace", None) if drop else None
+            rest = [_without_gap(rest[1]), *rest[2:]] if drop else [_without_lines(rest[0]), *rest[1:]]
+            block = cst.IndentedBlock(
+                body=guarded(rest), header=header or cst.TrailingWhitespace(), footer=body.footer
             )
-            added = [statement(line) for line in lines]
-            if added:
-                added[0] = added[0].with_changes(leading_lines=above)
-            return body.with_changes(body=[*before, *added, loop], header=header, footer=())
+            loop = cst.For(target=cst.Name(item), iter=items, body=block)
+            first, *others = [*added, loop]
+            together = [*before, first.with_changes(leading_lines=lines), *others]
+            return body.with_changes(body=together, footer=())
 
         return change
-
-    def _start(self, statements: Sequence[cst.BaseStatement]) -> int:
-        """The first statement that belongs into the loop: all before it give every item the same values."""
-        for number, line in enumerate(statements):
-            if not (number == 0 and _is_text(line)) and not self._is_common(line):
-                return number
-        return len(statements)
-
-    def _is_common(self, line: cst.BaseStatement) -> bool:
-        """Whether a statement only names values that no item changes."""
-        if not isinstance(line, cst.SimpleStatementLine):
-            return False
-        written = written_arrays(self.view.source)
-        calls = self.view.source.calls(BLOCK, within=line)
-        reads = [argument(call, 0, "array") for call in self.view.source.calls("load", "gather", within=line)]
-        touched = any(names_in(a) & written for a in reads if a is not None)
-        return not calls and not touched and all(self._names_once(small) for small in line.body)
-
-    def _is_fixed(self, name: str, parameters: set[str]) -> bool:
-        """Whether a name is a parameter that never changes."""
-        return name in parameters and self.view.bindings.is_bound_once(name)
-
-    def _names_once(self, small: cst.BaseSmallStatement) -> bool:
-        if not isinstance(small, cst.Assign):
-            return False
-        targets = [node for target in small.targets for node in _parts(target.target)]
-        return all(
-            isinstance(node, cst.Name) and self.view.bindings.is_bound_once(node.value) for node in targets
-        )
 
     def _refusal(self, statements: Sequence[cst.BaseStatement]) -> Skipped | None:
         """Why these statements cannot be run once for each item."""
         read = self.view.source
-        if not statements or not read.calls(BLOCK):
+        helped = block_calls(read)
+        if helped and list(self.counts) != [0]:
+            name = helped[0][1].name.value
+            return Skipped(f"{name}, which the kernel calls, asks for the block along one of several axes")
+        if not statements or not (helped or read.calls(BLOCK)):
             return Skipped("the kernel does not use its block number")
-        early = [guard.body.body[0].body[0] for guard in map(_guard, statements[:-1]) if guard is not None]
+        early = early_returns(statements)
         for found in nodes(read.function.body, cst.Return):
             if not any(found is known for known in early):
                 return Skipped(f"line {read.place(found).line} returns from within the kernel")
@@ -228,54 +187,9 @@ class BlockLoop:
         return cst.parse_expression(grouped(text) if inside or compared else text)
 
 
-def guarded(statements: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
-    """The statements with `if condition: return` turned into a condition on all that follows."""
-    for number, line in enumerate(statements[:-1]):
-        guard = _guard(line)
-        if guard is not None:
-            body = cst.IndentedBlock(body=guarded(statements[number + 1 :]))
-            return [*statements[:number], guard.with_changes(test=_negated(guard.test), body=body)]
-    return list(statements)
-
-
-def _guard(line: cst.BaseStatement) -> cst.If | None:
-    """`if condition: return` with nothing else to it, comments included."""
-    match line:
-        case cst.If(
-            orelse=None, body=cst.BaseSuite(body=[cst.SimpleStatementLine(body=[cst.Return(value=None)])])
-        ):
-            return line if "#" not in code(line.body) else None
-    return None
-
-
-def _negated(test: cst.BaseExpression) -> cst.BaseExpression:
-    match test:
-        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator=operator) as target]) if (
-            type(operator) in OPPOSITE
-        ):
-            opposite = OPPOSITE[type(operator)]
-            return cst.Comparison(left, [target.with_changes(operator=opposite)])
-    return cst.parse_expression(f"not ({code(test)})")
-
-
-def names_bound(line: cst.CSTNode) -> set[str]:
-    """The names that a statement gives a value to."""
-    targets = [
-        a.target
-        for kind in (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.For)
-        for a in nodes(line, kind)
-    ]
-    return {name for target in targets for name in names_in(target)}
-
-
-def _assigned(line: cst.BaseStatement, name: str) -> cst.BaseExpression | None:
-    """The value of a statement that is `name = value` and nothing else."""
-    match line:
-        case cst.SimpleStatementLine(
-            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=found))], value=value)]
-        ) if found == name:
-            return value
-    return None
+def _without_lines(line: cst.BaseStatement) -> cst.BaseStatement:
+    """The statement without the lines above it, which stand above the loop now."""
+    return line.with_changes(leading_lines=())
 
 
 def _without_gap(line: cst.BaseStatement) -> cst.BaseStatement:
@@ -284,15 +198,3 @@ def _without_gap(line: cst.BaseStatement) -> cst.BaseStatement:
     while above and above[0].comment is None:
         above.pop(0)
     return line.with_changes(leading_lines=above)
-
-
-def _parts(target: cst.BaseExpression) -> list[cst.BaseExpression]:
-    return [e.value for e in target.elements] if isinstance(target, cst.Tuple) else [target]
-
-
-def _is_text(line: cst.BaseStatement) -> bool:
-    """Whether a statement is a string on its own: the docstring."""
-    match line:
-        case cst.SimpleStatementLine(body=[cst.Expr(value=cst.SimpleString() | cst.ConcatenatedString())]):
-            return True
-    return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -36,6 +36,7 @@ BUILTINS = (
     "slice",
 )
 BLOCK, BLOCKS = "bid", "num_blocks"
+MOST_CALLS = 4  # functions that call one another
 
 
 def independence(read: KernelSource) -> Skipped | None:
@@ -47,31 +48,28 @@ def independence(read: KernelSource) -> Skipped | None:
                 return _at(
                     read, call, f"uses the result of {dotted(call.func)}: blocks may wait for one another"
                 )
-        for node in nodes(function, cst.CSTNode):
-            member = read.names.resolve(node) if isinstance(node, cst.Name | cst.Attribute) else None
-            if member is not None and member.startswith("grid_dependency_control"):
+        for node, member in _members(read, function):
+            if member.startswith("grid_dependency_control"):
                 return _at(read, node, "waits for another kernel, once for each block")
-            if isinstance(node, cst.FunctionDef) and node is not function:
-                return _at(read, node, "defines a function inside the kernel")
+        for inner in nodes(function.body, cst.FunctionDef):
+            return _at(read, inner, "defines a function inside the kernel")
     return None
 
 
-def foreign_calls(read: KernelSource) -> Skipped | None:
-    """Why a function that the kernel calls may use the block number: it does, or it is not in this file."""
+def foreign_calls(read: KernelSource, known: Sequence[cst.FunctionDef] = ()) -> Skipped | None:
+    """Why a function that the kernel calls may use the block number: it does, or it is not in this file.
+
+    `known` are those that do and may.
+    """
     for function in called_functions(read):
-        for node in nodes(function.body, cst.CSTNode):
-            name = read.names.resolve(node) if isinstance(node, cst.Name | cst.Attribute) else None
-            if name in (BLOCK, BLOCKS):
-                return _at(read, node, f"uses ct.{name} in {function.name.value}, which the kernel calls")
+        for node, member in _members(read, function):
+            if member in (BLOCK, BLOCKS) and function not in known:
+                return _at(read, node, f"uses ct.{member} in {function.name.value}, which the kernel calls")
     for function in (read.function, *called_functions(read)):
         for call in nodes(function.body, cst.Call):
-            name = dotted(call.func)
-            if (
-                isinstance(call.func, cst.Name)
-                and name not in BUILTINS
-                and read.names.resolve(call.func) is None
-            ):
-                if not list(_defined(read, call.func.value)):
+            if isinstance(call.func, cst.Name) and call.func.value not in BUILTINS:
+                name = call.func.value
+                if read.names.resolve(call.func) is None and not any(True for _ in _defined(read, name)):
                     return _at(
                         read, call, f"calls {name}, which is not in this file and may use the block number"
                     )
@@ -95,9 +93,8 @@ def axis_calls(view: KernelView, member: str) -> list[tuple[cst.Call, int]] | Sk
     """Every `ct.bid` (or `ct.num_blocks`) of the kernel with its axis, all of them written as a number."""
     read = view.source
     calls = read.calls(member)
-    for node in nodes(read.function.body, cst.CSTNode):
-        named = isinstance(node, cst.Name | cst.Attribute) and read.names.resolve(node) == member
-        if named and not any(node is call.func for call in calls):
+    for node, named in _members(read, read.function):
+        if named == member and not any(node is call.func for call in calls):
             return _at(read, node, f"uses ct.{member} without calling it")
     found = []
     for call in calls:
@@ -127,32 +124,40 @@ def strided_loop(view: KernelView) -> cst.For | None:
 
 def arrays(read: KernelSource) -> list[str]:
     """The kernel's parameters that certainly are arrays: they are read, written, or asked for their shape."""
-    accessed = _accessed(read, read.function, 0)
+    accessed = _accessed(read, read.function, ACCESSES, 0)
+    asked = [
+        a for a in nodes(read.function.body, cst.Attribute) if a.attr.value in ("shape", "ndim", "strides")
+    ]
+    accessed |= {a.value.value for a in asked if isinstance(a.value, cst.Name)}
     return [p.name.value for p in read.function.params.params if p.name.value in accessed]
 
 
-def _accessed(read: KernelSource, function: cst.FunctionDef, steps: int) -> set[str]:
-    """The names that a function, or one that it passes them to, uses as arrays."""
+def written_arrays(read: KernelSource) -> set[str]:
+    """The names of what the kernel stores to, also through functions that it calls."""
+    return _accessed(read, read.function, ("store", "scatter", *ATOMICS), 0)
+
+
+def _accessed(read: KernelSource, function: cst.FunctionDef, members: Sequence[str], steps: int) -> set[str]:
+    """The names that these members of cuda.tile get as their array, also through functions that are called."""
     accessed: set[str] = set()
-    for call in read.calls(*ACCESSES, within=function):
+    for call in read.calls(*members, within=function):
         first = argument(call, 0, "array")
-        accessed |= names_in(first) if isinstance(first, cst.Name) else set()
-    for attribute in nodes(function.body, cst.Attribute):
-        if attribute.attr.value in ("shape", "ndim", "strides") and isinstance(attribute.value, cst.Name):
-            accessed.add(attribute.value.value)
-    for call in nodes(function.body, cst.Call) if steps < 4 else ():
+        accessed |= names_in(first) if first is not None else set()
+    for call in nodes(function.body, cst.Call) if steps < MOST_CALLS else ():
         for called in _defined(read, call.func.value) if isinstance(call.func, cst.Name) else ():
-            inside = _accessed(read, called, steps + 1)
+            inside = _accessed(read, called, members, steps + 1)
             for parameter, value in zip(called.params.params, positional(call), strict=False):
-                if parameter.name.value in inside and isinstance(value, cst.Name):
-                    accessed.add(value.value)
+                if parameter.name.value in inside:
+                    accessed |= names_in(value)
     return accessed
 
 
-def written_arrays(read: KernelSource) -> set[str]:
-    """The names of what the kernel stores to."""
-    first = [argument(call, 0, "array") for call in read.calls("store", "scatter", *ATOMICS)]
-    return {name for expression in first if expression is not None for name in names_in(expression)}
+def _members(read: KernelSource, function: cst.FunctionDef) -> Iterator[tuple[cst.CSTNode, str]]:
+    """Every name below cuda.tile in a function's body."""
+    for node in (*nodes(function.body, cst.Attribute), *nodes(function.body, cst.Name)):
+        member = read.names.resolve(node)
+        if member is not None:
+            yield node, member
 
 
 def _defined(read: KernelSource, name: str) -> Iterator[cst.FunctionDef]:

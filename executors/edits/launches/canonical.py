@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.host_values import SIGNS, HostValues, grouped, rounded_up
+from kdiag.executors.edits.launches.host_arithmetic import SIGNS, grouped, rounded_up
+from kdiag.executors.edits.launches.host_values import HostValues
 from kdiag.executors.edits.syntax.kernel_source import argument, integer
 from kdiag.executors.edits.syntax.kernel_view import KernelView
 
@@ -39,25 +40,27 @@ class Canonical:
                 return self._parameter(name, steps)
             case cst.Subscript(
                 value=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="shape")),
-                slice=[cst.SubscriptElement(slice=cst.Index(value=at))],
+                slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Integer(value=axis)))],
             ):
-                axis = integer(at)
-                return None if axis is None else self._extent(name, axis, steps)
-            case cst.Call() if self._view.is_call(expression, "num_tiles"):
-                return self._tiles(expression, place, steps)
-        division = rounded_up(expression)
-        if division is not None:
-            parts = [self._of(part, place, steps + 1) for part in division]
-            return None if None in parts else f"cdiv({parts[0]}, {parts[1]})"
-        if isinstance(expression, cst.BinaryOperation) and type(expression.operator) in SIGNS:
-            pair = [self._of(part, place, steps + 1) for part in (expression.left, expression.right)]
-            if pair[0] is None or pair[1] is None:
-                return None
-            sign = SIGNS[type(expression.operator)]
-            if sign in "+*":
-                pair.sort(key=str)
-            return f"{grouped(str(pair[0]))} {sign} {grouped(str(pair[1]))}"
-        return None
+                return self._extent(name, int(axis, 0), steps)
+        if self._view.is_call(expression, "num_tiles"):
+            return self._tiles(cst.ensure_type(expression, cst.Call), place, steps)
+        return self._computed(expression, place, steps)
+
+    def _computed(self, expression: cst.BaseExpression, place: cst.CSTNode | None, steps: int) -> str | None:
+        """Arithmetic; what is added or multiplied comes in a fixed order."""
+        operands, sign = rounded_up(expression), ""
+        if operands is None and isinstance(expression, cst.BinaryOperation):
+            operands = expression.left, expression.right
+            sign = SIGNS.get(type(expression.operator), "")
+        parts = [self._of(part, place, steps + 1) for part in operands or ()]
+        if None in parts or not parts:
+            return None
+        if rounded_up(expression) is not None:
+            return f"cdiv({parts[0]}, {parts[1]})"
+        if sign in ("+", "*"):
+            parts.sort(key=str)
+        return f"{grouped(str(parts[0]))} {sign} {grouped(str(parts[1]))}" if sign else None
 
     def _parameter(self, name: str, steps: int) -> str | None:
         """A parameter as what is passed for it, where that has a form of its own."""

@@ -13,7 +13,7 @@ from typing import cast
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.appending import appended
+from kdiag.executors.edits.syntax.appending import appended, comment_kept
 from kdiag.executors.edits.syntax.bindings import name_nodes
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, positional
 
@@ -134,8 +134,13 @@ def _with_parameter(parameters: cst.Parameters, addition: Addition) -> cst.Param
 
 def _with_element(passed: cst.Tuple, name: str) -> cst.Tuple:
     elements = [each for each in passed.elements if isinstance(each, cst.Element)]
-    opening = passed.lpar[0].whitespace_after
-    return passed.with_changes(elements=appended(elements, cst.Element(cst.Name(name)), opening))
+    *front, last, new = appended(elements, cst.Element(cst.Name(name)), passed.lpar[0].whitespace_after)
+    bracket = passed.rpar[0]
+    if isinstance(last.comma, cst.Comma):
+        between, closing = comment_kept(last.comma.whitespace_after, bracket.whitespace_before)
+        last = last.with_changes(comma=last.comma.with_changes(whitespace_after=between))
+        bracket = bracket.with_changes(whitespace_before=closing)
+    return passed.with_changes(elements=[*front, last, new], rpar=[bracket, *passed.rpar[1:]])
 
 
 def _behind(guard: cst.SimpleStatementLine) -> Callable[[cst.CSTNode], object]:

@@ -19,6 +19,7 @@ from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, d
 
 TUNERS = ("exhaustive_search", "autotune_launch")
 HINTS = "replace_hints"
+MOST_STEPS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,24 +95,31 @@ def _kernels(
 ) -> set[str] | None:
     """The names of the kernels that an expression may stand for; None where that cannot be told."""
     expression, place = wrapper.resolve(expression, place)
-    if steps > 4:
+    if steps > MOST_STEPS:
         return None
     match expression:
-        case cst.Name(value=name) if wrapper.is_global(name, place):
-            return {name} if _defines(read, name) else None
         case cst.Name(value=name):
-            item = wrapper.unpacked(name, place)
-            if item is None or not isinstance(item[0], cst.Subscript):
-                return None
-            return _cached(read, item[0].value, item[1], steps)
+            return _named(read, wrapper, name, place, steps)
         case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=called))) if called == HINTS:
             return _kernels(read, wrapper, inner, place, steps + 1)
         case cst.Call(args=[cst.Arg(value=inner), *_]) if (dotted(expression.func) or "").endswith(HINTS):
             return _kernels(read, wrapper, inner, place, steps + 1)
         case cst.IfExp(body=one, orelse=other):
-            either = [_kernels(read, wrapper, e, place, steps + 1) for e in (one, other)]
+            either = [_kernels(read, wrapper, part, place, steps + 1) for part in (one, other)]
             return None if either[0] is None or either[1] is None else either[0] | either[1]
     return None
+
+
+def _named(
+    read: KernelSource, wrapper: Wrapper, name: str, place: cst.CSTNode, steps: int
+) -> set[str] | None:
+    """The kernels that a name stands for: a function of the file, or what the file keeps in a dictionary."""
+    if wrapper.is_global(name, place):
+        return {name} if _defines(read, name) else None
+    item = wrapper.unpacked(name, place)
+    if item is None or not isinstance(item[0], cst.Subscript):
+        return None
+    return _cached(read, item[0].value, item[1], steps)
 
 
 def _cached(read: KernelSource, cache: cst.BaseExpression, item: int, steps: int) -> set[str] | None:

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import libcst as cst
 
 from kdiag.executors.edits.launches.grid import Site
+from kdiag.executors.edits.launches.host_arithmetic import SIGNS, grouped, rounded_up
 from kdiag.executors.edits.launches.wrapper import Value, Wrapper
 from kdiag.executors.edits.syntax.bindings import Binding
 from kdiag.executors.edits.syntax.kernel_source import (
     KernelSource,
-    argument,
     dotted,
     integer,
     nodes,
@@ -25,7 +25,7 @@ from kdiag.executors.edits.syntax.kernel_source import (
 from kdiag.executors.edits.syntax.kernel_view import code
 
 KEEP_SHAPE = ("contiguous", "detach", "clone", "to", "cuda", "float", "half", "bfloat16", "requires_grad_")
-LIKE = ("empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like")
+LIKE = tuple(f"torch.{name}_like" for name in ("empty", "zeros", "ones", "full", "rand", "randn"))
 MAKE = ("torch.empty", "torch.zeros", "torch.ones")
 FLATTEN = ("view", "reshape", "flatten")
 CHANGE_SHAPE = ("resize_", "t_", "transpose_", "unsqueeze_", "squeeze_", "swapaxes_", "set_", "swapdims_")
@@ -181,9 +181,7 @@ class HostValues:
                 method in KEEP_SHAPE
             ):
                 return self._shape_of(inner, place, steps + 1)
-            case cst.Call(args=[cst.Arg(value=inner), *_]) if (dotted(array.func) or "").rpartition(".")[
-                2
-            ] in LIKE:
+            case cst.Call(args=[cst.Arg(value=inner), *_]) if dotted(array.func) in LIKE:
                 return self._shape_of(inner, place, steps + 1)
         return None
 
@@ -229,55 +227,3 @@ def _shaped(shape: cst.BaseExpression) -> cst.BaseExpression | None:
         case cst.Call(func=cst.Attribute(value=array, attr=cst.Name(value="size")), args=[]):
             return array
     return None
-
-
-SIGNS: dict[type[cst.BaseBinaryOp], str] = {
-    cst.Add: "+",
-    cst.Subtract: "-",
-    cst.Multiply: "*",
-    cst.FloorDivide: "//",
-}
-
-
-def rounded_up(
-    expression: cst.BaseExpression,
-) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
-    """The operands of a division that rounds up: `cdiv(a, b)`, `ceil(a / b)`, `(a + b - 1) // b`, `-(a // -b)`.
-
-    Sizes are below 2**31, so a float64 quotient that is no integer is never rounded to one.
-    """
-    match expression:
-        case cst.Call() if (dotted(expression.func) or "").rpartition(".")[2] == "cdiv":
-            one, other = argument(expression, 0, "x"), argument(expression, 1, "y")
-            return None if one is None or other is None else (one, other)
-        case cst.Call(args=[cst.Arg(value=cst.BinaryOperation(left=a, operator=cst.Divide(), right=b))]) if (
-            dotted(expression.func) in ("math.ceil", "ceil")
-        ):
-            return a, b
-        case cst.UnaryOperation(
-            operator=cst.Minus(),
-            expression=cst.BinaryOperation(
-                left=a,
-                operator=cst.FloorDivide(),
-                right=cst.UnaryOperation(operator=cst.Minus(), expression=b),
-            ),
-        ):
-            return a, b
-        case cst.BinaryOperation(
-            left=cst.BinaryOperation(
-                left=cst.BinaryOperation(left=a, operator=cst.Add(), right=c),
-                operator=cst.Subtract(),
-                right=cst.Integer(value="1"),
-            ),
-            operator=cst.FloorDivide(),
-            right=b,
-        ) if code(b) == code(c):
-            return a, b
-    return None
-
-
-def grouped(text: str) -> str:
-    """An operand in parentheses unless it is a name, a number, a call or a subscript."""
-    parsed = cst.parse_expression(text)
-    simple = isinstance(parsed, cst.Name | cst.Integer | cst.Call | cst.Subscript | cst.Attribute)
-    return text if simple else f"({text})"

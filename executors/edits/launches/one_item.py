@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped
-from kdiag.executors.edits.launches.block_loop import names_bound
 from kdiag.executors.edits.launches.blocks import (
+    ATOMICS,
     BLOCK,
     BLOCKS,
     arrays,
@@ -17,6 +17,7 @@ from kdiag.executors.edits.launches.blocks import (
     strided_loop,
 )
 from kdiag.executors.edits.launches.canonical import Canonical
+from kdiag.executors.edits.launches.common_statements import names_bound
 from kdiag.executors.edits.launches.grid import Site, launch_sites
 from kdiag.executors.edits.launches.host_values import HostValues
 from kdiag.executors.edits.launches.wrapper import Value
@@ -50,27 +51,40 @@ def one_item_per_block(view: KernelView) -> Outcome:
 
 
 def _refusal(view: KernelView, loop: cst.For) -> Skipped | None:
-    """Why an iteration needs more than its item."""
-    read = view.source
-    line = read.place(loop).line
-    body = read.function.body
-    if read.parents[loop] is not body or loop is not body.body[-1] or loop.orelse is not None:
+    """Why an iteration needs more than its item, or the kernel does more than its loop."""
+    line = view.source.place(loop).line
+    block = isinstance(loop.body, cst.IndentedBlock)
+    if not block or loop is not view.source.function.body.body[-1] or loop.orelse is not None:
         return Skipped(f"line {line}: the loop over items is not the last statement of the kernel")
+    return _other_use(view, loop) or _connection(view, loop)
+
+
+def _other_use(view: KernelView, loop: cst.For) -> Skipped | None:
+    """Where the number of the block, or of all blocks, is used for more than the loop."""
     start, _, step = _range(loop)
     if not all(_is_of_x(view, view.resolve(e, loop)[0], m) for e, m in ((start, BLOCK), (step, BLOCKS))):
+        line = view.source.place(loop).line
         return Skipped(f"line {line}: the loop does not go from ct.bid(0) in strides of ct.num_blocks(0)")
-    if len(read.calls(BLOCK, BLOCKS)) != 2:
+    if len(view.source.calls(BLOCK, BLOCKS)) != 2:
         return Skipped("the kernel uses the number of its block, or of all blocks, for more than the loop")
     for expression in (start, step):
-        if isinstance(expression, cst.Name):
-            uses = [n for n in name_nodes(read.function) if n.value == expression.value]
-            if len(uses) != 2:
-                return Skipped(f"the kernel uses {expression.value} for more than the loop over items")
+        uses = [n for n in name_nodes(view.source.function) if code(n) == code(expression)]
+        if isinstance(expression, cst.Name) and len(uses) != 2:
+            return Skipped(f"the kernel uses {expression.value} for more than the loop over items")
+    return None
+
+
+def _connection(view: KernelView, loop: cst.For) -> Skipped | None:
+    """What goes from one iteration to the next, or happens once for each block."""
+    read = view.source
     before = {p.name.value for p in nodes(read.function.params, cst.Param)}
-    before |= {name for other in body.body[:-1] for name in names_bound(other)}
+    for other in read.function.body.body[:-1]:
+        before |= names_bound(other)
+        for call in read.calls("store", "scatter", *ATOMICS, within=other):
+            return Skipped(f"line {read.place(call).line} writes once for each block")
     carried = sorted(before & names_bound(loop))
     if carried:
-        return Skipped(f"line {line}: {carried[0]} goes from one item to the next")
+        return Skipped(f"line {read.place(loop).line}: {carried[0]} goes from one item to the next")
     for jump in (*nodes(loop, cst.Break), *nodes(loop, cst.Continue), *nodes(loop, cst.Return)):
         return Skipped(f"line {read.place(jump).line} leaves an iteration early")
     return None
@@ -110,17 +124,15 @@ def _unrolled(view: KernelView, loop: cst.For) -> Change:
         body = cst.ensure_type(updated, cst.IndentedBlock)
         *front, last = body.body
         changed = cst.ensure_type(last, cst.For)
-        inner = changed.body
+        inner = cst.ensure_type(changed.body, cst.IndentedBlock)
         front = [line for line in front if not _is_for(view, line, unused)]
         named = isinstance(start, cst.Name) and any(start.value in names_bound(line) for line in front)
         block = code(start) if named else f"{view.tile}.{BLOCK}(0)"
         item = statement(f"{code(changed.target)} = {block}").with_changes(
             leading_lines=changed.leading_lines
         )
-        if isinstance(inner, cst.IndentedBlock):
-            item = item.with_changes(trailing_whitespace=inner.header)
-            return body.with_changes(body=[*front, item, *inner.body], footer=[*inner.footer, *body.footer])
-        return body.with_changes(body=[*front, item, cst.SimpleStatementLine(inner.body)])
+        item = item.with_changes(trailing_whitespace=inner.header)
+        return body.with_changes(body=[*front, item, *inner.body], footer=[*inner.footer, *body.footer])
 
     return change
 

@@ -9,7 +9,7 @@ import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.launches.grid import Site
-from kdiag.executors.edits.launches.host_values import grouped
+from kdiag.executors.edits.launches.host_arithmetic import grouped
 from kdiag.executors.edits.launches.wrapper import Wrapper, fresh_name
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, integer, nodes
 from kdiag.executors.edits.syntax.kernel_view import code
@@ -204,8 +204,9 @@ def _then(change: Change | None, name: str) -> Change:
 
 def _torch(read: KernelSource) -> str | None:
     """The name by which the module imports torch."""
-    for statement in nodes(read.module, cst.Import):
-        for alias in statement.names:
+    inner = [line for function in nodes(read.module, cst.FunctionDef) for line in nodes(function, cst.Import)]
+    for line in nodes(read.module, cst.Import):
+        for alias in line.names if line not in inner else ():
             if alias.evaluated_name == "torch":
                 return alias.evaluated_alias or "torch"
     return None

@@ -51,9 +51,8 @@ class Decoding:
         lines = []
         for key, text in texts.items():
             if names[key] != text:
-                for other in ("rows", "columns"):
-                    text = text.replace(f"<{other}>", names[other])
-                lines.append(f"{names[key]} = {text}")
+                written = text.replace("<rows>", names["rows"]).replace("<columns>", names["columns"])
+                lines.append(f"{names[key]} = {written}")
         return lines
 
 
@@ -69,9 +68,10 @@ def decoding(view: KernelView) -> Decoding | Skipped:
     calls = axis_calls(view, BLOCK)
     if isinstance(calls, Skipped):
         return calls
-    axes = {call: axis for call, axis in calls}
+    axes = dict(calls)
     statements = [_statement(view.source, node) for node in (row, column)]
-    if view.source.parents[statements[0]] is not view.source.parents[statements[1]]:
+    together = view.source.parents[statements[0]] is view.source.parents[statements[1]]
+    if not together or not all(isinstance(line, cst.SimpleStatementLine) for line in statements):
         return Skipped("the row and the column of the tile are computed in different blocks of the source")
     first = min(statements, key=lambda s: view.source.positions[s].start.line)
     if isinstance(row, cst.Call) and isinstance(column, cst.Call) and row in axes and column in axes:

@@ -78,24 +78,18 @@ class Wrapper:
             if any(held):
                 return False
             if not self._bindings.is_global(name):
-                first = self.reaching(name, one[1])
-                if first is None or first is not self.reaching(name, other[1]):
-                    if not self._is_settled(name, one[1], other[1]):
-                        return False
+                first, second = self.reaching(name, one[1]), self.reaching(name, other[1])
+                certain = first is not None and first is second
+                if not certain and not self._is_settled(name, one[1], other[1]):
+                    return False
         return True
 
     def _is_settled(self, name: str, *places: cst.CSTNode) -> bool:
         """Whether every assignment of a name, on whatever branch, is over before these places outside loops."""
-        bound = [n for n in self._bound_names() if n.value == name]
+        bound = [n for n in bound_names(self.function) if n.value == name]
         first = min(self.read.positions[place].start.line for place in places)
         looped = any(isinstance(p, cst.For | cst.While) for place in places for p in self._ancestors(place))
         return not looped and all(self.read.positions[n].end.line < first for n in bound)
-
-    def _bound_names(self) -> list[cst.Name]:
-        """The names that are assigned, wherever in the function."""
-        kinds = (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor)
-        targets = [node.target for kind in kinds for node in nodes(self.function, kind)]
-        return [n for target in targets for n in name_nodes(target)]
 
     def unpacked(self, name: str, place: cst.CSTNode) -> tuple[cst.BaseExpression, int, cst.CSTNode] | None:
         """The value that a name is one item of (`a, name = value`), the item's number, and the assignment."""
@@ -151,7 +145,7 @@ class Wrapper:
 
     def _uses(self, name: str) -> list[cst.Name]:
         """Where the function reads a name."""
-        bound = self._bound_names()
+        bound = bound_names(self.function)
         defined = [f.name for f in nodes(self.function, cst.FunctionDef)]
         return [
             n for n in name_nodes(self.function) if n.value == name and n not in bound and n not in defined
@@ -183,6 +177,28 @@ class Wrapper:
         while parent is not None:
             yield parent
             parent = self.read.parents.get(parent)
+
+
+def bound_names(root: cst.CSTNode) -> list[cst.Name]:
+    """The names that statements below a node give a value to."""
+    targets: list[cst.CSTNode] = [node.target for node in nodes(root, cst.AssignTarget)]
+    targets += [node.target for node in nodes(root, cst.AugAssign)]
+    targets += [node.target for node in nodes(root, cst.AnnAssign)]
+    targets += [node.target for node in nodes(root, cst.NamedExpr)]
+    targets += [node.target for node in nodes(root, cst.For)]
+    targets += [node.target for node in nodes(root, cst.CompFor)]
+    targets += [node.name for node in nodes(root, cst.AsName)]
+    return [name for target in targets for name in name_nodes(target)]
+
+
+def hidden_builtin(read: KernelSource, *names: str) -> Skipped | None:
+    """Why one of Python's own functions cannot be used: the file gives its name another meaning."""
+    own = [*bound_names(read.module), *(f.name for f in nodes(read.module, cst.FunctionDef))]
+    own += [parameter.name for parameter in nodes(read.module, cst.Param)]
+    taken = {name.value for name in own}
+    taken |= {alias.evaluated_alias or alias.evaluated_name for alias in nodes(read.module, cst.ImportAlias)}
+    found = sorted(taken & set(names))
+    return Skipped(f"the file gives {found[0]} a meaning of its own") if found else None
 
 
 def fresh_name(read: KernelSource, wanted: str) -> str:

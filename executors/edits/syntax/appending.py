@@ -21,17 +21,23 @@ def appended(
     between = _plain(between) if isinstance(between, cst.ParenthesizedWhitespace) else SPACE
     comma = last.comma
     if isinstance(comma, cst.Comma):
-        after = comma.whitespace_after
-        if isinstance(after, cst.ParenthesizedWhitespace):
-            if isinstance(between, cst.ParenthesizedWhitespace):
-                between, after = between.with_changes(first_line=after.first_line), _plain_line(after)
+        between, after = comment_kept(between, comma.whitespace_after)
+        if front or isinstance(after, cst.ParenthesizedWhitespace):
             new = new.with_changes(comma=comma.with_changes(whitespace_after=after))
-        elif front:
-            new = new.with_changes(comma=comma)
     elif isinstance(last, cst.Param) and isinstance(new, cst.Param):
-        new = new.with_changes(whitespace_after_param=last.whitespace_after_param)
+        between, closing = comment_kept(between, last.whitespace_after_param)
+        new = new.with_changes(whitespace_after_param=closing)
         last = last.with_changes(whitespace_after_param=cst.SimpleWhitespace(""))
     return [*front, last.with_changes(comma=cst.Comma(whitespace_after=between)), new]
+
+
+def comment_kept(
+    between: cst.BaseParenthesizableWhitespace, closing: cst.BaseParenthesizableWhitespace
+) -> tuple[cst.BaseParenthesizableWhitespace, cst.BaseParenthesizableWhitespace]:
+    """A comment that ended the last line moves from the closing bracket to the line break before the new item."""
+    if isinstance(between, cst.ParenthesizedWhitespace) and isinstance(closing, cst.ParenthesizedWhitespace):
+        return between.with_changes(first_line=closing.first_line), _plain_line(closing)
+    return between, closing
 
 
 def _plain(between: cst.ParenthesizedWhitespace) -> cst.ParenthesizedWhitespace:

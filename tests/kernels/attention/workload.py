@@ -1,0 +1,41 @@
+"""A last block of queries that is not full."""
+
+import torch
+
+KERNEL_FILE = "kernel.py"
+
+
+def configs():
+    return [
+        {"length": 37, "width": 16},
+        {"length": 16, "width": 8},
+    ]
+
+
+def make_inputs(config, device, seed):
+    generator = torch.Generator(device).manual_seed(seed)
+
+    def normal(*shape, dtype=torch.float32):
+        return torch.randn(shape, generator=generator, device=device).to(dtype)
+
+    shape = (config["length"], config["width"])
+    return {name: normal(*shape, dtype=torch.float16) for name in ("q", "k", "v")}
+
+
+def run(module, inputs):
+    return module.attention(inputs["q"], inputs["k"], inputs["v"])
+
+
+def reference(inputs):
+    q, k, v = (inputs[name].double() for name in ("q", "k", "v"))
+    scores = q @ k.T * q.shape[1] ** -0.5
+    hidden = torch.ones_like(scores).tril() == 0
+    return torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=1) @ v
+
+
+def bytes_moved(config):
+    return 0
+
+
+def flops(config):
+    return 0

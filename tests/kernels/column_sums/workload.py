@@ -1,0 +1,37 @@
+"""Rows and columns that fill no tile."""
+
+import torch
+
+KERNEL_FILE = "kernel.py"
+
+
+def configs():
+    return [
+        {"rows": 11, "columns": 37},
+        {"rows": 4, "columns": 16},
+    ]
+
+
+def make_inputs(config, device, seed):
+    generator = torch.Generator(device).manual_seed(seed)
+
+    def normal(*shape, dtype=torch.float32):
+        return torch.randn(shape, generator=generator, device=device).to(dtype)
+
+    return {"x": normal(config["rows"], config["columns"])}
+
+
+def run(module, inputs):
+    return module.column_sums(inputs["x"])
+
+
+def reference(inputs):
+    return inputs["x"].double().sum(dim=0)
+
+
+def bytes_moved(config):
+    return 0
+
+
+def flops(config):
+    return 0

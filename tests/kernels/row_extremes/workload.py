@@ -1,0 +1,38 @@
+"""Rows and columns that fill no tile."""
+
+import torch
+
+KERNEL_FILE = "kernel.py"
+
+
+def configs():
+    return [
+        {"rows": 10, "columns": 53},
+        {"rows": 4, "columns": 16},
+    ]
+
+
+def make_inputs(config, device, seed):
+    generator = torch.Generator(device).manual_seed(seed)
+
+    def normal(*shape, dtype=torch.float32):
+        return torch.randn(shape, generator=generator, device=device).to(dtype)
+
+    return {"x": normal(config["rows"], config["columns"])}
+
+
+def run(module, inputs):
+    return module.row_extremes(inputs["x"])
+
+
+def reference(inputs):
+    x = inputs["x"].double()
+    return x.amax(dim=1, keepdim=True), x.sum(dim=1, keepdim=True)
+
+
+def bytes_moved(config):
+    return 0
+
+
+def flops(config):
+    return 0
