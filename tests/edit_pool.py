@@ -59,6 +59,13 @@ def own(name: str, call: Callable[[ModuleType], Any]) -> Entry:
     return Entry(HERE / "pair_kernels" / f"{name}.py", f"{name}_kernel", call)
 
 
+def copied(module: ModuleType) -> list[torch.Tensor]:
+    parts = [made(length, seed=length) for length in (100, 70, 33)]
+    results = [torch.zeros_like(part) for part in parts]
+    module.copies(parts, results)
+    return results
+
+
 BF16 = torch.bfloat16
 POOL = (
     example("softmax", lambda m: m.softmax(made(5, 100, dtype=BF16))),
@@ -72,7 +79,10 @@ POOL = (
     own("swizzled_product", lambda m: m.swizzled_product(made(150, 40), made(40, 70, seed=2))),
     own("attend", lambda m: m.attend(*(made(2, 40, 32, seed=seed) for seed in (1, 2, 3)))),
     own("tuned_add", lambda m: m.tuned_add(made(500), made(500, seed=2))),
-    own("copies", lambda m: m.copies([made(length, seed=length) for length in (100, 70, 33)])),
+    own("sums", lambda m: m.sums(made(9, 50).mul(4).round(), made(50, seed=2).mul(4).round())),
+    own("doubled", lambda m: [m.doubled(made(length)) for length in (320, 300)]),
+    own("row_starts", lambda m: [m.row_starts(made(400), 6, stride) for stride in (64, 55)]),
+    own("copies", copied),
 )
 
 

@@ -16,6 +16,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, Posi
 
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.syntax.parsing import parse
+from kdiag.executors.edits.syntax.walking import below
 from kdiag.records import Place
 
 TILE_MODULE = "cuda.tile"
@@ -125,10 +126,7 @@ def dotted(expression: cst.CSTNode | None) -> str | None:
 
 def nodes(root: cst.CSTNode, kind: type[N]) -> Iterator[N]:
     """All nodes of one kind below a node, itself included, in the order of the text."""
-    if isinstance(root, kind):
-        yield root
-    for child in root.children:
-        yield from nodes(child, kind)
+    return below(root, kind)
 
 
 def integer(expression: cst.CSTNode | None) -> int | None:

@@ -1,0 +1,51 @@
+"""The nodes of a kind are those that a plain walk over the tree finds, in the same order, wherever it starts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import libcst as cst
+import pytest
+
+from kdiag.executors.edits.registry import EDITS
+from kdiag.executors.edits.syntax.walking import MOST_TREES, below
+
+SOURCES = [example.before for edit in EDITS for example in edit.examples[:1]]
+SOURCES += [path.read_text() for path in (Path(__file__).parents[1] / "examples").glob("*/*.py")]
+KINDS = (cst.CSTNode, cst.BaseExpression, cst.Name, cst.Call, cst.BaseStatement, cst.FunctionDef, cst.Comma)
+
+
+def walked(root: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield root
+    for child in root.children:
+        yield from walked(child)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_start_and_kind(source: str) -> None:
+    module = cst.parse_module(source)
+    starts = [module, *list(walked(module))[::7]]
+    for start in [*starts, module]:
+        for kind in KINDS:
+            expected = [node for node in walked(start) if isinstance(node, kind)]
+            found = list(below(start, kind))
+            assert len(found) == len(expected)
+            assert all(one is other for one, other in zip(found, expected, strict=True))
+
+
+def test_nodes_that_are_in_no_module_and_modules_that_were_forgotten() -> None:
+    call = cst.ensure_type(cst.parse_expression("f(g(x), y)"), cst.Call)
+    assert [node.value for node in below(call, cst.Name)] == ["f", "g", "x", "y"]
+    modules = [cst.parse_module(f"a{number} = b\n") for number in range(3 * MOST_TREES)]
+    for _ in range(2):
+        for number, module in enumerate(modules):
+            assert [node.value for node in below(module, cst.Name)] == [f"a{number}", "b"]
+            assert [node.value for node in below(module.body[0], cst.Name)] == [f"a{number}", "b"]
+
+
+def test_a_node_that_stands_in_a_module_twice() -> None:
+    name = cst.Name("x")
+    module = cst.Module(
+        [cst.SimpleStatementLine([cst.Expr(cst.Tuple([cst.Element(name), cst.Element(name)]))])]
+    )
+    assert list(below(module, cst.Name)) == [name, name]
+    assert list(below(name, cst.Name)) == [name]
