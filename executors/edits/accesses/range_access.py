@@ -16,6 +16,7 @@ from kdiag.executors.edits.accesses.inside import Proofs, tile_start, why_not_in
 from kdiag.executors.edits.accesses.masks import is_unchecked, read_bounds
 from kdiag.executors.edits.accesses.scalars import is_parameter
 from kdiag.executors.edits.accesses.sums import Sum
+from kdiag.executors.edits.launches.wrapper import hidden_builtin
 from kdiag.executors.edits.syntax.kernel_source import keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.records import Launch
@@ -171,8 +172,10 @@ def _in_slice(
     begins = not start.terms or proofs.begins_inside(start, axis)
     if not accessed and not (begins and proofs.tile_inside(number, size, axis, start)):
         return why_not_inside(proofs.kernel, start if start.terms else number, proofs.call)
-    end = stop.text() if proofs.at_most_extent(stop, axis) else f"min({stop.text()}, {extent})"
-    return _Placed(number.text(), start.text(), end)
+    if proofs.at_most_extent(stop, axis):
+        return _Placed(number.text(), start.text(), stop.text())
+    hidden = hidden_builtin(proofs.kernel.source, "min")
+    return hidden.reason if hidden else _Placed(number.text(), start.text(), f"min({stop.text()}, {extent})")
 
 
 def _trusts_mask(call: cst.Call) -> bool:
