@@ -187,3 +187,12 @@ def test_a_card_without_tma_is_warned_of(target: str, warned: bool) -> None:
     outcome = TileLoadStore().apply(Subject(source, "k", target), Variant("A", "tile-load"))
     assert isinstance(outcome, Applied)
     assert any("has no TMA" in warning for warning in outcome.warnings) == warned
+
+
+def test_a_min_that_may_not_be_pythons_is_not_written() -> None:
+    case = CASES["ragged"]
+    assert "min(" in edited(case.source)
+    for line in ("from cuda.tile import *", "from torch import minimum as min"):
+        outcome = apply(f"{line}\n{case.source}", "tile-load")
+        assert isinstance(outcome, Skipped), outcome
+        assert "may give min a" in outcome.reason

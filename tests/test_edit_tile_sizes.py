@@ -119,6 +119,16 @@ def test_a_size_that_a_reduction_takes_whole_is_not_bounded() -> None:
     assert "the kernel reduces it" in refused(whole, "sum_kernel", tile=512)
 
 
+@pytest.mark.parametrize("call", ["torch.row(total)", "Helper.row(total)", "total.row()"])
+def test_a_call_through_an_attribute_may_reduce(call: str) -> None:
+    source = CHUNKS.replace("ct.sum(total)", call)
+    assert "reduces a whole row" in refused(source, "sum_kernel", tile=512)
+    settled = source.replace("tile = min(limit, next_power_of_2(n))", "tile = 256")
+    outcome = EDIT.apply(Subject(settled, "sum_kernel"), Variant("G", "tile=128", {"tile": 128}))
+    assert isinstance(outcome, Applied), outcome
+    assert outcome.safety == "changes-rounding"
+
+
 def test_unchecked_accesses_allow_smaller_tiles_only() -> None:
     source = DOUBLE.replace("bid, cdiv", "arange, bid, cdiv, gather, int32").replace(
         "load(x, (bid(0),), shape=(T,))", "gather(x, bid(0) * T + arange(T, dtype=int32), check_bounds=False)"

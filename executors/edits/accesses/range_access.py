@@ -21,6 +21,7 @@ from kdiag.executors.edits.accesses.inside import (
 from kdiag.executors.edits.accesses.masks import is_unchecked, read_bounds
 from kdiag.executors.edits.accesses.scalars import is_parameter
 from kdiag.executors.edits.accesses.sums import Sum
+from kdiag.executors.edits.launches.wrapper import hidden_builtin
 from kdiag.executors.edits.syntax.kernel_source import keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.records import Launch
@@ -179,7 +180,8 @@ def _in_slice(
         return why_not_inside(proofs, start, "1", axis)
     if not accessed and not proofs.tile_inside(number, size, axis):
         return why_not_inside(proofs, number, size, axis)
-    return _Placed(number.text(), start.text(), f"min({stop.text()}, {extent})")
+    hidden = hidden_builtin(proofs.kernel.source, "min")
+    return hidden.reason if hidden else _Placed(number.text(), start.text(), f"min({stop.text()}, {extent})")
 
 
 def _trusts_mask(call: cst.Call) -> bool:
