@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from kdiag.executors.edits.launches.tile_reductions import MEMBERS as REDUCTIONS
+from kdiag.executors.edits.launches.tile_reductions import reduced_uncombined
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
 
@@ -162,7 +163,17 @@ def shows_size(read: KernelSource, parameter: str) -> str | None:
     for index, size in tile_indices(read):
         if parameter not in names_in(size) and _is_number(numbers, index):
             return f"line {read.place(index).line} finds another tile by the number of a tile of {parameter}"
+    if numbers.axes and reduced_uncombined(read, parameter) and not _combines_atomically(read):
+        return f"blocks reduce one tile of {parameter} each, so its size is part of the result"
     return _reversed(read, numbers, parameter) or _partial(read, numbers, parameter)
+
+
+def _combines_atomically(read: KernelSource) -> bool:
+    """Whether the kernel writes by atomic operations alone, which put the blocks' tiles together."""
+    atomics = [
+        c for c in nodes(read.function, cst.Call) if (read.names.resolve(c.func) or "").startswith(ATOMIC)
+    ]
+    return bool(atomics) and not read.calls(*VALUE)
 
 
 def _is_number(numbers: TileNumbers, part: cst.BaseExpression) -> bool:
