@@ -72,14 +72,13 @@ def offered(
 ) -> list[Offer]:
     """What every edit makes of every kernel on each target; `wanted` are ids of edits and how many variants of each."""
     jobs = [
-        ProposeJob(kernel, subject(checkout, original, target), *wanted)
+        ProposeJob(kernel, tuple(subject(checkout, original, target) for target in TARGETS), *wanted)
         for kernel, original in known.items()
-        for target in TARGETS
     ]
     found: list[Offer] = []
     for job, answer in zip(jobs, workers.each(propose, jobs, PROPOSE_S), strict=True):
         if isinstance(answer, Died):
-            found.append(Offer(job.kernel, job.subject.target, "?", "", "crashed", answer.message))
+            found.append(Offer(job.kernel, TARGETS[0], "?", "", "crashed", answer.message))
         else:
             found += answer
     return found
