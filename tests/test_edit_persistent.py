@@ -1,79 +1,21 @@
-"""What persistent scheduling and the grouped order of tiles compute: the same bits, whatever the card and the sizes."""
+"""What persistent scheduling computes: the same bits, whatever the card and the sizes."""
 
-import atexit
-import re
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
 
-from kdiag.executors.edits.base import Applied, Skipped, Subject
-from kdiag.executors.edits.examples.persistent import COUNTED, PRODUCT, ROWS, ROWS_LOOPED
-from kdiag.executors.edits.examples.swizzle import ONE_AXIS
+from kdiag.executors.edits.base import Skipped, Subject
+from kdiag.executors.edits.examples.persistent import COUNTED, ROWS, ROWS_LOOPED
 from kdiag.executors.edits.persistent import INVERSE, Persistent
-from kdiag.executors.edits.swizzle import Swizzle
 from kdiag.records import Variant
-from kdiag.workload import load_module
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
+
+from grid_edits import applied, persistent, random, results  # noqa: E402 - after the skips
+
 pytestmark = pytest.mark.compiler
 EXAMPLES = Path(__file__).parents[1] / "examples"
-QUICK = settings(max_examples=6, deadline=None, phases=(Phase.explicit, Phase.generate))
-
-
-def persistent(source: str, kernel: str, blocks: int = 1) -> Any:
-    settings = {"blocks-per-sm": blocks}
-    return Persistent().apply(Subject(source, kernel), Variant("B", f"blocks-per-sm={blocks}", settings))
-
-
-def swizzled(source: str, kernel: str, size: int = 8) -> Any:
-    return Swizzle().apply(
-        Subject(source, kernel), Variant("I", f"group_size_m={size}", {"group_size_m": size})
-    )
-
-
-def applied(outcome: Any) -> str:
-    assert isinstance(outcome, Applied), outcome
-    return outcome.source
-
-
-@cache
-def module_of(source: str) -> ModuleType:
-    """The imported source; cuTile reads a kernel's text from its file."""
-    folder = Path(tempfile.mkdtemp(prefix="kdiag-edited-"))
-    atexit.register(shutil.rmtree, folder)
-    (folder / "edited.py").write_text(source)
-    return load_module(folder / "edited.py", search=folder)
-
-
-@contextmanager
-def card(sms: int) -> Iterator[Any]:
-    """The emulator with a card of so many SMs, blocks in a random order; any fault raises."""
-    from kdiag.executors.emulator import emulate
-
-    with emulate(shuffle=sms) as emulation, pytest.MonkeyPatch.context() as patch:
-        properties = torch.cuda.get_device_properties(0)
-        patch.setattr(properties, "multi_processor_count", sms)
-        patch.setattr(torch.cuda, "get_device_properties", lambda *_: properties)
-        yield emulation
-
-
-def random(*shape: int) -> Any:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
-
-
-def results(source: str, function: str, *arguments: Any, sms: int = 3, **options: Any) -> Any:
-    with card(sms):
-        return getattr(module_of(source), function)(*arguments, **options)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 7, 97])
@@ -97,34 +39,6 @@ def test_the_examples_compute_the_same_bits(name: str, blocks: int) -> None:
         "matmul_bf16": (random(300, 70).bfloat16(), random(70, 130).bfloat16()),
     }[name]
     one, other = (results(source, path.stem, *arguments) for source in (before, after))
-    assert torch.equal(one, other)
-
-
-@pytest.mark.parametrize("first", ["I", "B"])
-@pytest.mark.parametrize("source", [PRODUCT, ONE_AXIS], ids=["two-axes", "one-axis"])
-@QUICK
-@given(m=st.integers(1, 200), n=st.integers(1, 130), k=st.integers(1, 40), sms=st.integers(1, 9))
-def test_both_orders_of_i_and_b_give_the_same_bits(
-    source: str, first: str, m: int, n: int, k: int, sms: int
-) -> None:
-    after = source
-    for edit in first + ("B" if first == "I" else "I"):
-        after = applied(persistent(after, "matmul") if edit == "B" else swizzled(after, "matmul", 4))
-    a, b = random(m, k), random(k, n)
-    options = {"tile_m": 16, "tile_n": 16, "tile_k": 16}
-    plain, both = (results(s, "launch", a, b, sms=sms, **options) for s in (source, after))
-    assert torch.equal(plain, both)
-    assert len(re.findall(r"\bct\.num_blocks\(0\)\)", after)) == 1
-
-
-@pytest.mark.parametrize("source", [PRODUCT, ONE_AXIS], ids=["two-axes", "one-axis"])
-@pytest.mark.parametrize("size", [4, 8, 16])
-@pytest.mark.parametrize(("m", "n"), [(1, 1), (16, 300), (300, 16), (272, 97), (129, 257)])
-def test_a_grouped_order_computes_every_tile_once(source: str, size: int, m: int, n: int) -> None:
-    a, b = random(m, 20), random(20, n)
-    options = {"tile_m": 16, "tile_n": 16, "tile_k": 16}
-    before, after = source, applied(swizzled(source, "matmul", size))
-    one, other = (results(s, "launch", a, b, **options) for s in (before, after))
     assert torch.equal(one, other)
 
 
@@ -291,18 +205,3 @@ def test_what_is_not_certain_is_refused(old: str, new: str, reason: str) -> None
     outcome = persistent(ROWS.replace(old, new, 1), "double")
     assert isinstance(outcome, Skipped), outcome
     assert reason in outcome.reason
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
-        ("index=(row, k)", "index=(ct.bid(0), k)", "more than once"),
-        ("index=(row, column), tile", "index=(row, 0), tile", "not decoded row by row"),
-        ("index=(row, column), tile", "index=(column, column), tile", "more than once"),
-        ("import torch\n", "import torch\nfrom other import helper\n", ""),
-    ],
-)
-def test_an_order_that_is_not_plain_is_refused(old: str, new: str, reason: str) -> None:
-    outcome = swizzled(PRODUCT.replace(old, new, 1), "matmul")
-    assert isinstance(outcome, Skipped) == bool(reason), outcome
-    assert not reason or reason in outcome.reason

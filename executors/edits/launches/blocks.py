@@ -161,8 +161,12 @@ def _members(read: KernelSource, function: cst.FunctionDef) -> Iterator[tuple[cs
 
 
 def _defined(read: KernelSource, name: str) -> Iterator[cst.FunctionDef]:
-    for function in nodes(read.module, cst.FunctionDef):
-        if function.name.value == name and function is not read.function:
+    for function in read.parents:
+        if (
+            isinstance(function, cst.FunctionDef)
+            and function.name.value == name
+            and function is not read.function
+        ):
             yield function
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.wrapper import Wrapper
+from kdiag.executors.edits.launches.wrapper import Wrapper, module_nodes
 from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes
 
@@ -177,10 +177,14 @@ def _written(
 def _strays(read: KernelSource, launched: list[cst.CSTNode], unknown: list[cst.Call]) -> Skipped | None:
     """Why the kernel may be launched at a place that is not understood."""
     kernel = read.function.name.value
-    for name in name_nodes(read.module):
+    for name in module_nodes(read, cst.Name):
+        parent = read.parents[name]
         if name.value != kernel or name is read.function.name:
             continue
-        parent = read.parents[name]
+        if (isinstance(parent, cst.Attribute) and parent.attr is name) or (
+            isinstance(parent, cst.Arg) and parent.keyword is name
+        ):
+            continue
         hinted = isinstance(parent, cst.Attribute) and parent.attr.value == HINTS
         passed = isinstance(parent, cst.Arg) and isinstance(read.parents[parent], cst.Call)
         helper = passed and (dotted(cst.ensure_type(read.parents[parent], cst.Call).func) or "").endswith(
@@ -198,8 +202,8 @@ def _strays(read: KernelSource, launched: list[cst.CSTNode], unknown: list[cst.C
 
 def _defines(read: KernelSource, name: str) -> bool:
     """Whether the module defines a function of that name and never gives the name to anything else."""
-    functions = [f for f in nodes(read.module, cst.FunctionDef) if f.name.value == name]
-    assigned = any(name in names_in(t) for a in nodes(read.module, cst.Assign) for t in a.targets)
+    functions = [f for f in module_nodes(read, cst.FunctionDef) if f.name.value == name]
+    assigned = any(name in names_in(target) for target in module_nodes(read, cst.AssignTarget))
     return len(functions) == 1 and not assigned
 
 

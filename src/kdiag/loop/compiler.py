@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,11 +30,13 @@ class Compiler:
     known: dict[str, Compilation] = field(default_factory=dict)
 
     def path(self, source: str) -> Path:
-        """The file that holds exactly this source."""
+        """The file that holds exactly this source; several threads may ask for it."""
         path = self.folder / source_hash(source)[:16] / self.file_name
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(source.encode())
+            part = path.with_name(f"{path.name}.{threading.get_ident()}")
+            part.write_bytes(source.encode())
+            part.replace(path)  # whole or not there
         return path
 
     def compile(self, sources: Sequence[str]) -> dict[str, Compilation]:

@@ -7,7 +7,7 @@ KERNEL_FILE = "kernel.py"
 
 def configs():
     return [
-        {"rows": 11, "columns": 37},
+        {"rows": 11, "columns": 53},
         {"rows": 4, "columns": 16},
     ]
 

@@ -1,0 +1,68 @@
+"""Edits of grids, applied and run by the emulator on cards of few SMs."""
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from kdiag.executors.edits.base import Applied, Subject
+from kdiag.executors.edits.persistent import Persistent
+from kdiag.executors.edits.swizzle import Swizzle
+from kdiag.records import Variant
+from kdiag.workload import load_module
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("cuda.tile")
+
+
+def persistent(source: str, kernel: str, blocks: int = 1) -> Any:
+    settings = {"blocks-per-sm": blocks}
+    return Persistent().apply(Subject(source, kernel), Variant("B", f"blocks-per-sm={blocks}", settings))
+
+
+def swizzled(source: str, kernel: str, size: int = 8) -> Any:
+    return Swizzle().apply(
+        Subject(source, kernel), Variant("I", f"group_size_m={size}", {"group_size_m": size})
+    )
+
+
+def applied(outcome: Any) -> str:
+    assert isinstance(outcome, Applied), outcome
+    return outcome.source
+
+
+@cache
+def module_of(source: str) -> ModuleType:
+    """The imported source; cuTile reads a kernel's text from its file."""
+    folder = Path(tempfile.mkdtemp(prefix="kdiag-edited-"))
+    atexit.register(shutil.rmtree, folder)
+    (folder / "edited.py").write_text(source)
+    return load_module(folder / "edited.py", search=folder)
+
+
+@contextmanager
+def card(sms: int) -> Iterator[Any]:
+    """The emulator with a card of so many SMs, blocks in a random order; any fault raises."""
+    from kdiag.executors.emulator import emulate
+
+    with emulate(shuffle=sms) as emulation, pytest.MonkeyPatch.context() as patch:
+        properties = torch.cuda.get_device_properties(0)
+        patch.setattr(properties, "multi_processor_count", sms)
+        patch.setattr(torch.cuda, "get_device_properties", lambda *_: properties)
+        yield emulation
+
+
+def random(*shape: int) -> Any:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def results(source: str, function: str, *arguments: Any, sms: int = 3, **options: Any) -> Any:
+    with card(sms):
+        return getattr(module_of(source), function)(*arguments, **options)
