@@ -103,13 +103,15 @@ def _is_pure(expression: cst.BaseExpression) -> bool:
 
 
 def _read_later(read: KernelSource, loop: cst.For, name: str) -> bool:
-    """Whether the function uses a name of the loop outside it."""
-    function: cst.CSTNode | None = loop
+    """Whether the function may use a name of the loop behind it: below it, or above it where it is run again."""
+    function, again = read.parents.get(loop), False
     while function is not None and not isinstance(function, cst.FunctionDef):
+        again = again or isinstance(function, cst.For | cst.While)
         function = read.parents.get(function)
-    inside = set(name_nodes(loop))
+    inside, ends = set(name_nodes(loop)), read.positions[loop].end.line
     everywhere = name_nodes(function) if function is not None else []
-    return any(node.value == name and node not in inside for node in everywhere)
+    uses = [node for node in everywhere if node.value == name and node not in inside]
+    return any(again or read.positions[node].start.line > ends for node in uses)
 
 
 def _targets(loop: cst.For) -> list[str] | None:

@@ -61,8 +61,8 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
     while unknown := _undecided(
         suggestions, inputs.compiled, thorough=request.thorough and not inputs.compiled
     ):
-        answers = compiler.compile(unknown)
-        known = {key: of_kernel(value, request.kernel) for key, value in answers.items()}
+        answers, before = compiler.compile(unknown), compiler.compile_one(request.source)
+        known = {key: of_kernel(value, request.kernel, before) for key, value in answers.items()}
         inputs = replace(inputs, compiled={**inputs.compiled, **known})
         suggestions = rank(inputs)
     return suggestions

@@ -56,11 +56,18 @@ class Compiler:
         return self.compile([source])[source_hash(source)]
 
 
-def of_kernel(compilation: Compilation, kernel: str) -> Compilation:
-    """Only the launches of one kernel; a failure stays what it is, and no launch is one."""
+def of_kernel(compilation: Compilation, kernel: str, before: Compilation = ()) -> Compilation:
+    """Only the launches of one kernel; a failure stays what it is, and no launch is one.
+
+    `before` is everything that the source launched before an edit: what is launched in the kernel's place, by a name
+    that is not among these, counts as the kernel.
+    """
     if isinstance(compilation, CompileFailure):
         return compilation
+    known = () if isinstance(before, CompileFailure) else before
+    names = {evidence.kernel for evidence in known}
     launches = tuple(evidence for evidence in compilation if evidence.kernel == kernel)
+    launches = launches or tuple(e for e in compilation if names and e.kernel not in names)
     if launches:
         return launches
     others = ", ".join(dict.fromkeys(evidence.kernel for evidence in compilation))

@@ -39,8 +39,8 @@ def subject_of(pair: Pair, kernel: str, compiler: Compiler) -> Subject:
 
     def compiled() -> tuple[Compilation, Compilation]:
         answers = compiler.compile(sources)
-        parent, candidate = (of_kernel(answers[source_hash(source)], kernel) for source in sources)
-        return parent, candidate
+        before, after = (answers[source_hash(source)] for source in sources)
+        return of_kernel(before, kernel), of_kernel(after, kernel, before)
 
     return Subject(
         scope=lambda: scope(Protected(), Texts(pair.parent, pair.planned, pair.candidate)),
