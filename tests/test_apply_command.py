@@ -87,7 +87,7 @@ def test_applying_twice_says_why_not(softmax: Path, capsys: pytest.CaptureFixtur
     ("arguments", "code", "sentence"),
     [
         (["D"], 1, "the kernel has no ct.mma"),
-        (["L"], 2, "`kdiag explain L` says how"),
+        (["L"], 1, "kdiag plan KERNEL.py --brief PLAN.md writes it"),
         (["nonsense"], 2, "There is no edit 'nonsense'; choose one of A, "),
         (["H", "--variant", "nonsense"], 2, "H has no variant 'nonsense'; there are all, exp2"),
         (["G", "--variant", "nonsense"], 2, "none for this kernel"),

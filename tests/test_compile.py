@@ -178,7 +178,7 @@ def test_the_resources_are_those_that_the_profiler_saw_on_the_card() -> None:
     """The reports beside the examples were recorded on an H200; another compiler may use other registers."""
     ncu_report = pytest.importorskip("ncu_report")
     compared = 0
-    for name in ("softmax", "matmul_bf16", "matmul_fp32", "rms_norm", "vector_add"):
+    for name in ("softmax", "matmul_bf16", "rms_norm", "vector_add"):
         (answer,) = compile_workload(example(name), [example(name).kernel_file], "sm_90", timeout_s=TIMEOUT_S)
         assert not isinstance(answer, CompileFailure)
         (report,) = (EXAMPLES / name).glob("*.ncu-rep*")

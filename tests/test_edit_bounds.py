@@ -45,6 +45,19 @@ def total(x, y, T: ct.Constant[int]):
 def launch(stream, x, y, tile):
     ct.launch(stream, (x.shape[0], 1), total, (x, y, tile))
 """
+TWO_READ = """\
+import cuda.tile as ct
+
+
+@ct.kernel
+def add(x, z, y, T: ct.Constant[int]):
+    b = ct.bid(0)
+    ct.store(y, (b,), ct.load(x, (b,), (T,)) + ct.load(z, (b,), (T,)))
+
+
+def launch(stream, x, z, y):
+    ct.launch(stream, (ct.cdiv(x.shape[0], 16),), add, (x, z, y, 16))
+"""
 
 
 def unchecked(source: str, kernel: str, variant: str = "all") -> str:
@@ -132,3 +145,19 @@ def test_comments_stay_with_their_arguments() -> None:
     after = unchecked(source, "scale")
     assert "    T: ct.Constant[int],  # tile\n    CHECK_BOUNDS: ct.Constant[bool]\n)" in after
     assert "        tile,  # last\n        check_bounds,\n    )" in after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("import cuda.tile as ct\n", "from cuda.tile import *\nimport cuda.tile as ct\n"),
+        ("import cuda.tile as ct\n", "import cuda.tile as ct\nfrom torch import minimum as min\n"),
+        ("def launch(stream, x, z, y)", "def launch(stream, x, z, y, min=None)"),
+    ],
+)
+def test_a_min_that_may_not_be_pythons_is_not_written(before: str, after: str) -> None:
+    assert "min(" in unchecked(TWO_READ, "add")
+    assert before in TWO_READ
+    outcome = Bounds().apply(Subject(TWO_READ.replace(before, after), "add"), Variant("bounds", "all"))
+    assert isinstance(outcome, Skipped), outcome
+    assert "may give min a" in outcome.reason

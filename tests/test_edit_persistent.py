@@ -186,6 +186,10 @@ def test_persistent_and_back_computes_the_same() -> None:
     [
         ("ct.bid(0)  #", "ct.bid(axis=x.shape[0])  #", "no number"),
         ("values * 2)", "helper(values))", "not in this file"),
+        ("values * 2)", "values * torch.row())", "calls torch.row, which is not read"),
+        ("values * 2)", "values * torch.load(x))", "calls torch.load, which is not read"),
+        ("values * 2)", "values * (torch, x)[0].load(x))", "which is not read"),
+        ("import torch\n", "import torch\nfrom cuda.tile import *\n", "may give min another meaning"),
         ("    return y\n", "    return other(double)\n", "not understood"),
         ("(rows, 1, 1)", "tuple(x.shape)", "not written out"),
         ("(rows, 1, 1)", "(1, 1, 1)", "single block"),
@@ -205,3 +209,18 @@ def test_what_is_not_certain_is_refused(old: str, new: str, reason: str) -> None
     outcome = persistent(ROWS.replace(old, new, 1), "double")
     assert isinstance(outcome, Skipped), outcome
     assert reason in outcome.reason
+
+
+def test_a_helper_that_is_reached_through_a_class_is_refused() -> None:
+    source = ROWS.replace(
+        "\n\n@", "\n\nclass Helper:\n    @staticmethod\n    def row():\n        return ct.bid(0)\n\n\n@", 1
+    )
+    outcome = persistent(source.replace("values * 2)", "values * Helper.row())"), "double")
+    assert isinstance(outcome, Skipped), outcome
+    assert "calls Helper.row, which is not read" in outcome.reason
+
+
+def test_methods_of_tiles_are_cuda_tiles_own() -> None:
+    source = ROWS.replace("values * 2)", "(values * 2).astype(x.dtype).reshape(values.shape))")
+    assert source != ROWS
+    applied(persistent(source, "double", 2))

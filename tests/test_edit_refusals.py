@@ -92,7 +92,6 @@ def test_a_tile_that_is_a_group_of_the_result_is_left_alone() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "    ct.atomic_add(y, (0,), helper(x, columns))\n",
         "    ct.atomic_add(y, columns, ct.gather(x, columns))\n",
     ],
 )

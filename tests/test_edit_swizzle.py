@@ -54,6 +54,8 @@ def test_a_grouped_order_computes_every_tile_once(source: str, size: int, m: int
         ("index=(row, column), tile", "index=(row, 0), tile", "not decoded row by row"),
         ("index=(row, column), tile", "index=(column, column), tile", "more than once"),
         ("import torch\n", "import torch\nfrom other import helper\n", ""),
+        ("import torch\n", "import torch\nfrom other import *\n", "may give min another meaning"),
+        ("index=(row, k)", "index=(row, k + torch.row())", "calls torch.row, which is not read"),
     ],
 )
 def test_an_order_that_is_not_plain_is_refused(old: str, new: str, reason: str) -> None:

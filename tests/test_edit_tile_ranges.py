@@ -12,7 +12,7 @@ from emulated_edits import kernel, launch, numbers, results
 from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
 from kdiag.executors.edits.tile_load_store import INVERSE, TileLoadStore
 from kdiag.records import Launch, Variant
-from tile_range_cases import CASES, REFUSED, Case, ones
+from tile_range_cases import CASES, COUNTED, LAUNCH_ONLY, REFUSED, Case, ones
 
 LENGTHS = (1, 101, 1023)
 COPY = "ct.scatter(y, {index}, ct.gather(x, {index}) * 2)"
@@ -72,10 +72,7 @@ def test_a_range_is_read_and_written_as_tiles(name: str) -> None:
     for text in case.contains:
         assert text in after
     same(case.source, after, case.grid, list(case.values))
-    if case.alone:
-        assert edited(case.source) == after
-    else:
-        assert getattr(apply(case.source), "source", "") != after
+    assert edited(case.source) == after
     again = apply(after, launches=launched(case))
     assert isinstance(again, Skipped)
 
@@ -90,6 +87,42 @@ def test_there_and_back_ends_where_it_began(name: str) -> None:
     assert chain[4:6] == chain[2:4]
     assert len(chain[-1]) <= 1.3 * max(len(chain[0]), len(case.source))
     same(case.source, chain[1], case.grid, list(case.values))
+
+
+@pytest.mark.parametrize("name", LAUNCH_ONLY)
+def test_what_only_launches_show_is_refused(name: str) -> None:
+    case = LAUNCH_ONLY[name]
+    for launches in ((), launched(case)):
+        outcome = apply(case.source, "tile-load", launches)
+        assert isinstance(outcome, Skipped), outcome
+        assert case.contains[0] in outcome.reason
+        assert (case.contains[1] in outcome.reason) == bool(launches)
+
+
+@pytest.mark.parametrize("length", [0, 1, 33, 50, 70])
+def test_a_mask_stays_where_a_launch_passes_the_extent(length: int) -> None:
+    source = kernel("x, y, n, T", COUNTED)
+    captured = launch(source, (3,), [numbers(3, 70), ones(3, 70), 70, 32])
+    after = edited(source, launches=(captured,))
+    assert "stop=min(n, y.shape[1])" in after
+    same(source, after, (3,), [numbers(3, 70), ones(3, 70), length, 32])
+
+
+STEPPED = """
+for j in range(ct.cdiv(n, T)):
+    i = j * T + ct.arange(T, dtype=ct.int32)
+    ct.scatter(y, i, ct.gather(x, i, mask=i < n) + 1, mask=i < n)
+"""
+
+
+@pytest.mark.parametrize("length", [0, 1, 33, 50, 70])
+def test_elements_past_a_length_below_the_extent_are_left_alone(length: int) -> None:
+    source = kernel("x, y, n, T", STEPPED)
+    captured = launch(source, (1,), [numbers(70), ones(70), 70, 32])
+    after = edited(source, launches=(captured,))
+    assert "scatter" not in after
+    values = [numbers(70), ones(70), length, 32]
+    same(source, after, (1,), values)
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -154,3 +187,12 @@ def test_a_card_without_tma_is_warned_of(target: str, warned: bool) -> None:
     outcome = TileLoadStore().apply(Subject(source, "k", target), Variant("A", "tile-load"))
     assert isinstance(outcome, Applied)
     assert any("has no TMA" in warning for warning in outcome.warnings) == warned
+
+
+def test_a_min_that_may_not_be_pythons_is_not_written() -> None:
+    case = CASES["ragged"]
+    assert "min(" in edited(case.source)
+    for line in ("from cuda.tile import *", "from torch import minimum as min"):
+        outcome = apply(f"{line}\n{case.source}", "tile-load")
+        assert isinstance(outcome, Skipped), outcome
+        assert "may give min a" in outcome.reason

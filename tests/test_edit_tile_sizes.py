@@ -119,6 +119,14 @@ def test_a_size_that_a_reduction_takes_whole_is_not_bounded() -> None:
     assert "the kernel reduces it" in refused(whole, "sum_kernel", tile=512)
 
 
+@pytest.mark.parametrize("call", ["torch.row(total)", "Helper.row(total)", "total.row()"])
+def test_a_call_through_an_attribute_may_reduce(call: str) -> None:
+    source = CHUNKS.replace("ct.sum(total)", call)
+    assert "into which others were added" in refused(source, "sum_kernel", tile=512)
+    settled = source.replace("tile = min(limit, next_power_of_2(n))", "tile = 256")
+    assert "writes a tile of T into which others were added" in refused(settled, "sum_kernel", tile=128)
+
+
 def test_unchecked_accesses_allow_smaller_tiles_only() -> None:
     source = DOUBLE.replace("bid, cdiv", "arange, bid, cdiv, gather, int32").replace(
         "load(x, (bid(0),), shape=(T,))", "gather(x, bid(0) * T + arange(T, dtype=int32), check_bounds=False)"

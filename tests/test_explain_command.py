@@ -30,7 +30,6 @@ def test_a_page(words: list[str], heading: str, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("tma", "near are tma-load-rejected, tma-store-rejected"),
         ("regster-spils", "near are register-spills"),
         ("qqqq", "`kdiag explain` lists all"),
         ("...", "lists all"),

@@ -10,13 +10,12 @@ from emulated_edits import kernel, numbers
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel, one launch of it, and what the edited kernel must contain; `alone` if it needs no launch."""
+    """A kernel, one launch of it, and what the edited kernel must contain, or the reason of its refusal."""
 
     source: str
     grid: tuple[int, ...]
     values: tuple[Any, ...]
     contains: tuple[str, ...]
-    alone: bool = True
 
 
 def ones(*shape: int) -> Any:
@@ -77,29 +76,7 @@ CASES = {
         kernel("x, y, n, T", COUNTED),
         (3,),
         (numbers(3, 70), ones(3, 70), 70, 32),
-        ("index=(row, j)", "index=(row, offset // T)"),
-        alone=False,
-    ),
-    "a length that is the array's": Case(
-        kernel("x, y, n, T", MASKED),
-        (4,),
-        (numbers(101), ones(101), 101, 32),
-        ("index=(ct.bid(0),), tile=", "ct.load(x, index"),
-        alone=False,
-    ),
-    "a length below the array's": Case(
-        kernel("x, y, n, T", MASKED),
-        (3,),
-        (numbers(101), ones(103), 77, 32),
-        ("x.slice(axis=0, start=0, stop=n)", "y.slice(axis=0, start=0, stop=n)"),
-        alone=False,
-    ),
-    "the second half": Case(
-        kernel("x, y, H, T", HALVES),
-        (5,),
-        (numbers(5, 86), ones(5, 43), 43, 64),
-        ("x.slice(axis=1, start=H, stop=x.shape[1]), index=(row, 0)",),
-        alone=False,
+        ("index=(row, j)", "y.slice(axis=1, start=0, stop=min(n, y.shape[1])), index=(row, offset // T)"),
     ),
     "ragged": Case(
         kernel("x, starts, y, T", RAGGED),
@@ -113,14 +90,35 @@ CASES = {
         (numbers(64), np.array([2, 0, 3], np.int32), ones(48), 16),
         ("ct.load(x, index=(page,), shape=(P,)",),
     ),
+}
+
+LAUNCH_ONLY = {
+    "a length that is the array's": Case(
+        kernel("x, y, n, T", MASKED),
+        (4,),
+        (numbers(101), ones(101), 101, 32),
+        ("not certain to begin before `n`", "only the captured launches show"),
+    ),
+    "a length below the array's": Case(
+        kernel("x, y, n, T", MASKED),
+        (3,),
+        (numbers(101), ones(103), 77, 32),
+        ("not certain to begin before `n`", "only the captured launches show"),
+    ),
+    "the second half": Case(
+        kernel("x, y, H, T", HALVES),
+        (5,),
+        (numbers(5, 86), ones(5, 43), 43, 64),
+        ("from `H` is not aligned", "only the captured launches show"),
+    ),
     "one vector of many": Case(
         kernel("x, y, H, N, T", FLAT),
         (3, 6),
         (numbers(6 * 48), ones(6 * 48), 3, 48, 16),
-        ("start=H * N * group + N * head", "index=(ct.bid(0),)"),
-        alone=False,
+        ("from `H * N * group + N * head` is not aligned", "only the captured launches show"),
     ),
 }
+"""Accesses that are tiles in the captured launch, and perhaps in no other."""
 
 
 REFUSED = {

@@ -16,7 +16,6 @@ from kdiag.records import Variant
 from kdiag.rules.load_playbook import load
 
 HEADING = "## Before and after\n"
-MOST_DIFFS = 2
 _SECTION = re.compile(r"^## Before and after\n.*?(?=^## )", re.MULTILINE | re.DOTALL)
 
 
@@ -29,13 +28,13 @@ def with_section(page: str, edit: Edit) -> str:
 
 
 def _parts(edit: Edit) -> Iterator[str]:
-    """The first example in full, some more as diffs, and what is refused with the reason."""
+    """The first example and its diff, the names of the others, and what is refused with the reason."""
     applied = [example for example in edit.examples if example.after is not None]
     for example in applied[:1]:
         yield f"`{example.variant}`, {example.name}:\n\n```python\n{example.before}```\n"
-        yield f"```python\n{example.after}```\n"
-    for example in applied[1 : 1 + MOST_DIFFS]:
-        yield f"`{example.variant}`, {example.name}:\n\n```diff\n{_changed(example)}```\n"
+        yield f"```diff\n{_changed(example)}```\n"
+    if applied[1:]:
+        yield "Also: " + "; ".join(f"{example.name} (`{example.variant}`)" for example in applied[1:]) + ".\n"
     refused = [example for example in edit.examples if example.after is None]
     if refused:
         yield "Left alone, with the reason that `kdiag apply` gives:\n"

@@ -1,12 +1,12 @@
 """Proofs that a tile begins inside its array. A tile wholly outside is undefined where a gather pads and a scatter drops.
 
 A block number and a loop that counts the tiles or rows of a length are taken to stay inside, as the kernel's grid and
-length are made for its arrays. Where launches were captured, these decide instead, wherever they say enough.
+length are made for its arrays. A captured launch can contradict that, but it proves nothing: another launch may pass
+other lengths and offsets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import libcst as cst
@@ -40,57 +40,37 @@ class Proofs:
 
     def row_inside(self, row: Sum, axis: int) -> bool:
         """Whether a single index lies inside the array."""
-        return self._decided(row, "1", axis, Sum()) or (
-            self._undecided(row, "1", axis) and is_row(self.kernel, row, self.call)
-        )
+        return self._uncontradicted(row, "1", axis) and is_row(self.kernel, row, self.call)
 
-    def tile_inside(self, number: Sum, size: str, axis: int, start: Sum) -> bool:
-        """Whether tile `number` of the part of the axis that begins at `start` begins inside the array."""
-        if self._decided(number, size, axis, start):
-            return True
-        if start.terms or not self._undecided(number, size, axis):
-            return False
-        return counts_tiles(self.kernel, number, size, self.call)
+    def tile_inside(self, number: Sum, size: str, axis: int) -> bool:
+        """Whether tile `number` of an axis begins inside the array."""
+        return self._uncontradicted(number, size, axis) and counts_tiles(self.kernel, number, size, self.call)
 
-    def begins_inside(self, start: Sum, axis: int) -> bool:
-        """Whether an element offset is known to lie inside the array, as a slice's start must."""
-        return self._decided(start, "1", axis, Sum())
+    def launched_inside(self, number: Sum, size: str, axis: int, start: Sum) -> bool:
+        """Whether in every captured launch tile `number` of the part that begins at `start` begins inside the array."""
+        verdicts = [self._verdict(launch, number, size, axis, start) for launch in self.launches]
+        return bool(verdicts) and all(verdicts)
 
     def is_extent(self, stop: Sum, axis: int) -> bool:
         """Whether a scalar is the array's extent."""
         shown = f"{self.array}.shape[{axis}]"
         written, _ = self.kernel.resolve(cst.parse_expression(stop.text()), self.call)
-        if code(written) == shown:
-            return True
-        return self._always(lambda values, extent: values.of_sum(stop, self.call) == (extent, extent), axis)
-
-    def at_most_extent(self, stop: Sum, axis: int) -> bool:
-        """Whether a scalar is known not to pass the array's extent."""
-
-        def smaller(values: LaunchValues, extent: int) -> bool:
-            bounds = values.of_sum(stop, self.call)
-            return bounds is not None and bounds[1] <= extent
-
-        return self._always(smaller, axis)
+        return code(written) == shown
 
     def before(self, number: Sum, size: str, length: Sum) -> bool:
-        """Whether tile `number` of a part of that length begins inside it, by its loop or by the launches."""
+        """Whether tile `number` of a part of that length begins inside it, by its loop."""
         loop = tile_loop(self.kernel, number, self.call)
         if loop is not None and is_tile_count(self.kernel, loop, size, length, self.call):
             return True
         end = stepped_end(self.kernel, number, size, self.call)
         part = None if end is None else IndexReader(self.kernel, self.call).read(end, end)
-        if part is not None and part.start.terms == length.terms:
-            return True
+        return part is not None and part.start.terms == length.terms
+
+    def launched_before(self, number: Sum, size: str, length: Sum) -> bool:
+        """Whether in every captured launch tile `number` of a part of that length begins inside it."""
         first = number.times(size_sum(size)).plus(length, -1)
-
-        def negative(values: LaunchValues) -> bool:
-            bounds = values.of_sum(first, self.call)
-            return bounds is not None and bounds[1] < 0
-
-        return bool(self.launches) and all(
-            negative(LaunchValues(self.kernel, launch)) for launch in self.launches
-        )
+        bounds = [LaunchValues(self.kernel, each).of_sum(first, self.call) for each in self.launches]
+        return bool(bounds) and all(each is not None and each[1] < 0 for each in bounds)
 
     def counts_from_the_first(self, number: Sum) -> bool:
         """Whether the block also makes this access for tile 0, as it is that one or in a loop that always starts there."""
@@ -111,22 +91,7 @@ class Proofs:
             node = self.kernel.source.parents[node]
         return not leaves
 
-    def _always(self, holds: Callable[[LaunchValues, int], bool], axis: int) -> bool:
-        """Whether something holds for the extent of the array in every captured launch."""
-        verdicts = []
-        for launch in self.launches:
-            array = array_of(launch, self.array)
-            known = array is not None and axis < len(array.shape)
-            verdicts.append(
-                known and array is not None and holds(LaunchValues(self.kernel, launch), array.shape[axis])
-            )
-        return bool(verdicts) and all(verdicts)
-
-    def _decided(self, number: Sum, size: str, axis: int, start: Sum) -> bool:
-        verdicts = [self._verdict(launch, number, size, axis, start) for launch in self.launches]
-        return bool(verdicts) and all(verdicts)
-
-    def _undecided(self, number: Sum, size: str, axis: int) -> bool:
+    def _uncontradicted(self, number: Sum, size: str, axis: int) -> bool:
         """Whether no launch says that a tile is outside."""
         return all(self._verdict(each, number, size, axis, Sum()) is not False for each in self.launches)
 
@@ -152,12 +117,18 @@ def tile_start(kernel: KernelView, start: Sum, size: str, call: cst.Call) -> tup
     return start.divided(size)
 
 
-def why_not_inside(kernel: KernelView, number: Sum, call: cst.Call) -> str:
-    """Why a tile number or row is not known to lie inside."""
-    text = number.text()
+def why_not_inside(proofs: Proofs, number: Sum, size: str, axis: int) -> str:
+    """Why a tile number, or a row or an offset where the size is 1, is not known to lie inside."""
+    kernel, call, text = proofs.kernel, proofs.call, number.text()
     if any(reads_memory(kernel, cst.parse_expression(name), call) for term in number.terms for name in term):
         return (
             f"`{text}` comes from memory: where it lies outside the array a gather pads and a tile is undefined,"
             " and only check_bounds=False says that it never does"
         )
-    return f"`{text}` in the index is not certainly inside the array, where a tile has to begin"
+    shown = shown_by_launches(proofs.launched_inside(number, size, axis, Sum()))
+    return f"`{text}` in the index is not certainly inside the array, where a tile has to begin{shown}"
+
+
+def shown_by_launches(shown: bool) -> str:
+    """What to add to a reason where the captured launches show what the source does not."""
+    return ": only the captured launches show that it does" if shown else ""

@@ -12,10 +12,16 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from kdiag.executors.edits.accesses.index_parts import IndexPart, IndexReader, broadcast
-from kdiag.executors.edits.accesses.inside import Proofs, tile_start, why_not_inside
+from kdiag.executors.edits.accesses.inside import (
+    Proofs,
+    shown_by_launches,
+    tile_start,
+    why_not_inside,
+)
 from kdiag.executors.edits.accesses.masks import is_unchecked, read_bounds
 from kdiag.executors.edits.accesses.scalars import is_parameter
 from kdiag.executors.edits.accesses.sums import Sum
+from kdiag.executors.edits.launches.wrapper import hidden_builtin
 from kdiag.executors.edits.syntax.kernel_source import keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.records import Launch
@@ -140,15 +146,13 @@ def _placed(proofs: Proofs, part: IndexPart, axis: int, stops: list[Sum]) -> _Pl
         if stops:
             return f"the mask compares the row `{part.start.text()}` with `{stops[0].text()}`, not with the extent"
         inside = all_inside or proofs.row_inside(part.start, axis)
-        return (
-            _Placed(part.start.text()) if inside else why_not_inside(proofs.kernel, part.start, proofs.call)
-        )
+        return _Placed(part.start.text()) if inside else why_not_inside(proofs, part.start, "1", axis)
     number, start = tile_start(proofs.kernel, part.start, part.size, proofs.call)
     if len(stops) > 1:
         return f"the mask ends the range both at `{stops[0].text()}` and at `{stops[1].text()}`"
     if not start.terms and not stops:
-        inside = all_inside or proofs.tile_inside(number, part.size, axis, start)
-        return _Placed(number.text()) if inside else why_not_inside(proofs.kernel, number, proofs.call)
+        inside = all_inside or proofs.tile_inside(number, part.size, axis)
+        return _Placed(number.text()) if inside else why_not_inside(proofs, number, part.size, axis)
     stop = stops[0] if stops else None
     return _in_slice(proofs, replace(part, start=start), axis, number, stop, all_inside)
 
@@ -162,17 +166,22 @@ def _in_slice(
     """
     start, size, extent = part.start, part.size or "", f"{proofs.array}.shape[{axis}]"
     if stop is None:
-        if proofs.tile_inside(number, size, axis, start) or (all_inside and number.constant == 0):
+        if all_inside and number.constant == 0:
             return _Placed(number.text(), start.text(), extent)
-        return f"the range from `{start.text()}` is not aligned to a tile, and not certain to begin inside the array"
-    if not proofs.before(number, size, stop.plus(start, -1)):
-        return f"a tile is not certain to begin before `{stop.text()}`, where the mask ends"
+        shown = shown_by_launches(proofs.launched_inside(number, size, axis, start))
+        text = f"the range from `{start.text()}` is not aligned to a tile"
+        return f"{text}, and not certain to begin inside the array{shown}"
+    length = stop.plus(start, -1)
+    if not proofs.before(number, size, length):
+        shown = shown_by_launches(proofs.launched_before(number, size, length))
+        return f"a tile is not certain to begin before `{stop.text()}`, where the mask ends{shown}"
     accessed = _trusts_mask(proofs.call) and proofs.counts_from_the_first(number)
-    begins = not start.terms or proofs.begins_inside(start, axis)
-    if not accessed and not (begins and proofs.tile_inside(number, size, axis, start)):
-        return why_not_inside(proofs.kernel, start if start.terms else number, proofs.call)
-    end = stop.text() if proofs.at_most_extent(stop, axis) else f"min({stop.text()}, {extent})"
-    return _Placed(number.text(), start.text(), end)
+    if not accessed and start.terms:
+        return why_not_inside(proofs, start, "1", axis)
+    if not accessed and not proofs.tile_inside(number, size, axis):
+        return why_not_inside(proofs, number, size, axis)
+    hidden = hidden_builtin(proofs.kernel.source, "min")
+    return hidden.reason if hidden else _Placed(number.text(), start.text(), f"min({stop.text()}, {extent})")
 
 
 def _trusts_mask(call: cst.Call) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.syntax.attribute_calls import is_unread
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import (
     KernelSource,
@@ -67,6 +68,9 @@ def foreign_calls(read: KernelSource, known: Sequence[cst.FunctionDef] = ()) -> 
                 return _at(read, node, f"uses ct.{member} in {function.name.value}, which the kernel calls")
     for function in (read.function, *called_functions(read)):
         for call in nodes(function.body, cst.Call):
+            if is_unread(read, call):
+                name = read.text(call.func)
+                return _at(read, call, f"calls {name}, which is not read and may use the block number")
             if isinstance(call.func, cst.Name) and call.func.value not in BUILTINS:
                 name = call.func.value
                 if read.names.resolve(call.func) is None and not any(True for _ in _defined(read, name)):

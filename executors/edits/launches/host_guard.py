@@ -14,6 +14,7 @@ import libcst as cst
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.launches.extra_argument import LaunchCall
 from kdiag.executors.edits.launches.launch_values import Atom, Blocks, Extent, LaunchValue, Passed, Quotient
+from kdiag.executors.edits.launches.wrapper import hidden_builtin
 from kdiag.executors.edits.syntax.bindings import Bindings
 from kdiag.executors.edits.syntax.kernel_source import integer, nodes
 from kdiag.executors.edits.syntax.kernel_view import code
@@ -65,6 +66,8 @@ def violated(launch: LaunchCall, tile: str, conditions: Iterable[Fits]) -> str |
         for reach, arrays in extents.items():
             limits = list(dict.fromkeys(write.atom(array) for array in arrays))
             limit = limits[0] if len(limits) == 1 else f"min({', '.join(limits)})"
+            if len(limits) > 1 and (hidden := hidden_builtin(launch.read, "min")) is not None:
+                return hidden
             if write.number(reach) != limit:
                 parts.append(f"{write.number(reach)} > {limit}")
     except NotWritable as reason:

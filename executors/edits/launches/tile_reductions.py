@@ -8,6 +8,7 @@ import libcst as cst
 
 from kdiag.executors.edits.launches.tile_loops import counts
 from kdiag.executors.edits.launches.tile_shapes import shapes
+from kdiag.executors.edits.syntax.attribute_calls import is_unread
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes
 
@@ -24,10 +25,13 @@ def calls_unseen(read: KernelSource) -> bool:
     """Whether the kernel calls a function that is neither cuda.tile's nor in this file: it may reduce."""
     own = {function.name.value for function in functions(read)}
     return any(
-        isinstance(call.func, cst.Name)
-        and read.names.resolve(call.func) is None
-        and call.func.value not in own
-        and call.func.value not in BUILT_IN
+        is_unread(read, call)
+        or (
+            isinstance(call.func, cst.Name)
+            and read.names.resolve(call.func) is None
+            and call.func.value not in own
+            and call.func.value not in BUILT_IN
+        )
         for function in functions(read)
         for call in nodes(function, cst.Call)
     )

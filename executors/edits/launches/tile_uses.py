@@ -13,6 +13,7 @@ from kdiag.executors.edits.launches.split_rows import split_rows
 from kdiag.executors.edits.launches.tile_constant import TileConstant
 from kdiag.executors.edits.launches.tile_loops import counted_in_kernel, relies_on_multiples
 from kdiag.executors.edits.launches.tile_reductions import calls_unseen, reduced_uncombined
+from kdiag.executors.edits.launches.tile_visible import shows_size
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import dotted, nodes
 
@@ -23,7 +24,8 @@ def followed(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -
     in_grid = any(set(chain) & names_in(part) for part in grid)
     repeats = {} if in_grid else dict(_repeats(grid, constant.value or 0))
     constant = replace(constant, repeats=repeats)
-    if (reason := _literal_elsewhere(site, constant) or _asserted(site, chain)) is not None:
+    seen = shows_size(site.read, constant.parameter)
+    if (reason := _literal_elsewhere(site, constant) or _asserted(site, chain) or seen) is not None:
         return Skipped(reason)
     if not (in_grid or repeats or counted_in_kernel(site.read, constant.parameter)):
         if not constant.capped:

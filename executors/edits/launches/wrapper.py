@@ -199,7 +199,11 @@ def module_nodes(read: KernelSource, kind: type[N]) -> Iterator[N]:
 
 
 def hidden_builtin(read: KernelSource, *names: str) -> Skipped | None:
-    """Why one of Python's own functions cannot be used: the file gives its name another meaning."""
+    """Why one of Python's own functions cannot be used: the file gives its name another meaning, or may."""
+    for star in module_nodes(read, cst.ImportStar):
+        return Skipped(
+            f"line {read.place(star).line} imports every name and may give {names[0]} another meaning"
+        )
     for found in module_nodes(read, cst.Name):
         parent = read.parents[found]
         read_only = isinstance(parent, cst.Call | cst.Attribute) or (

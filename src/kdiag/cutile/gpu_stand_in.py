@@ -32,7 +32,9 @@ class CudaOn(TorchFunctionMode):  # type: ignore[misc] # torch is not type-check
         if func in _ANSWERS:
             return _ANSWERS[func]
         if func is torch.Tensor.data_ptr and self._device == "meta":
-            raise RuntimeError("a tensor without memory has no address to look at")  # torch would say 0 for all
+            raise RuntimeError(
+                "a tensor without memory has no address to look at"
+            )  # torch would say 0 for all
         if func is torch.Tensor.cuda:
             return args[0].to(self._device)
         if func in (torch.Tensor.pin_memory, torch.Tensor.record_stream):
