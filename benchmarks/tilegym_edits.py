@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--kernels", default="", help="a regular expression on file:kernel")
     made.add_argument("--edits", default="", help="ids of edits, separated by commas; all if left out")
     made.add_argument(
-        "--variants", type=int, default=4, help="of each edit at most this many, the most promising"
+        "--variants", type=int, default=2, help="of each edit at most this many, the most promising"
     )
     made.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="children at a time")
     made.add_argument("--markdown", type=Path, help="the file for the table")
@@ -72,14 +72,13 @@ def offered(
 ) -> list[Offer]:
     """What every edit makes of every kernel on each target; `wanted` are ids of edits and how many variants of each."""
     jobs = [
-        ProposeJob(kernel, subject(checkout, original, target), *wanted)
+        ProposeJob(kernel, tuple(subject(checkout, original, target) for target in TARGETS), *wanted)
         for kernel, original in known.items()
-        for target in TARGETS
     ]
     found: list[Offer] = []
     for job, answer in zip(jobs, workers.each(propose, jobs, PROPOSE_S), strict=True):
         if isinstance(answer, Died):
-            found.append(Offer(job.kernel, job.subject.target, "?", "", "crashed", answer.message))
+            found.append(Offer(job.kernel, TARGETS[0], "?", "", "crashed", answer.message))
         else:
             found += answer
     return found

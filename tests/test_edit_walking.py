@@ -5,9 +5,10 @@ from pathlib import Path
 
 import libcst as cst
 import pytest
+from libcst.metadata import MetadataWrapper, ParentNodeProvider
 
 from kdiag.executors.edits.registry import EDITS
-from kdiag.executors.edits.syntax.walking import MOST_TREES, below
+from kdiag.executors.edits.syntax.walking import MOST_TREES, below, parents
 
 SOURCES = [example.before for edit in EDITS for example in edit.examples[:1]]
 SOURCES += [path.read_text() for path in (Path(__file__).parents[1] / "examples").glob("*/*.py")]
@@ -49,3 +50,11 @@ def test_a_node_that_stands_in_a_module_twice() -> None:
     )
     assert list(below(module, cst.Name)) == [name, name]
     assert list(below(name, cst.Name)) == [name]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_parents_are_those_of_libcst(source: str) -> None:
+    module = cst.parse_module(source)
+    expected = MetadataWrapper(module, unsafe_skip_copy=True).resolve(ParentNodeProvider)
+    found = parents(module)
+    assert all(found[node] is expected[node] for node in walked(module) if node is not module)

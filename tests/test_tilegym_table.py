@@ -82,12 +82,12 @@ class Raises(Edit):
 
 def test_an_edit_that_raises_or_applies_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilegym_table.proposing.EDITS", (Raises(), *registry.EDITS[:0]))
-    offers = propose(ProposeJob(RELU, Subject("x", "k"), (), 9))
+    offers = propose(ProposeJob(RELU, (Subject("x", "k"),), (), 9))
     assert [(one.said, one.text, one.again) for one in offers] == [
         ("crashed", "ValueError: no", ""),
         ("applied", "x#", "applied"),
     ]
-    assert propose(ProposeJob(RELU, Subject("x", "k"), ("A",), 9)) == ()
+    assert propose(ProposeJob(RELU, (Subject("x", "k"),), ("A",), 9)) == ()
 
 
 @pytest.mark.compiler

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from kdiag.executors.edits.base import Applied, Edit, Failed, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Edit, Failed, Skipped, Subject
 from kdiag.executors.edits.registry import EDITS, NOTHING_TO_TRY
 from kdiag.records import Variant
-from tilegym_table.records import TARGETS, Kernel, Offer
+from tilegym_table.records import Kernel, Offer
 
 
 @dataclass(frozen=True)
 class ProposeJob:
-    """`edits` are ids, all if empty; of each edit at most `most` variants are tried, the most promising first."""
+    """`subjects` are the kernel on each target. `edits` are ids, all if empty; of each edit at most `most` variants are
+    tried, the most promising first.
+    """
 
     kernel: Kernel
-    subject: Subject
+    subjects: tuple[Subject, ...]
     edits: tuple[str, ...]
     most: int
     identity: str = ""  # edits change: they are asked every time
@@ -29,39 +31,38 @@ def propose(job: ProposeJob) -> tuple[Offer, ...]:
 
 
 def _offers(edit: Edit, job: ProposeJob) -> Iterator[Offer]:
-    here = Offer(job.kernel, job.subject.target, edit.id, "", "skipped", NOTHING_TO_TRY)
-    try:
-        variants = edit.variants(job.subject) or (Variant(edit.id, ""),)
-    except Exception as error:  # noqa: BLE001 - an edit never raises, and that is what is checked
-        yield replace(here, said="crashed", text=f"variants: {type(error).__name__}: {error}")
-        return
-    for variant in variants[: job.most]:
+    """What refuses a variant on the first target refuses it on the others, but for variants that only they have."""
+    tried: dict[str, bool] = {}
+    for number, subject in enumerate(job.subjects):
+        here = Offer(job.kernel, subject.target, edit.id, "", "skipped", NOTHING_TO_TRY)
         try:
-            outcome = edit.apply(job.subject, variant)
-            again = _again(edit, job.subject, variant, outcome)
-        except Exception as error:  # noqa: BLE001 - as above
-            text = f"{type(error).__name__}: {error}"
-            yield replace(here, variant=variant.name, said="crashed", text=text)
+            variants = edit.variants(subject) or (Variant(edit.id, ""),)
+        except Exception as error:  # noqa: BLE001 - an edit never raises, and that is what is checked
+            yield replace(here, said="crashed", text=f"variants: {type(error).__name__}: {error}")
             continue
-        yield _offer(
-            replace(here, variant=variant.name, settings=variant.settings), edit, variant, outcome, again
-        )
+        for variant in variants[: job.most]:
+            if tried.get(variant.name, True):
+                offer = _offer(edit, subject, variant, here, check_again=number == 0)
+                tried[variant.name] = offer.said == "applied"
+                yield offer
 
 
-def _offer(here: Offer, edit: Edit, variant: Variant, outcome: Outcome, again: str) -> Offer:
-    if isinstance(outcome, Applied):
-        safety = outcome.safety or edit.safety(variant)
-        return replace(
-            here, said="applied", text=outcome.source, safety=safety, promises=outcome.promises, again=again
-        )
-    if isinstance(outcome, Failed):
-        return replace(here, said="failed", text=outcome.error)
-    return replace(here, said="skipped", text=outcome.reason)
-
-
-def _again(edit: Edit, subject: Subject, variant: Variant, outcome: Outcome) -> str:
-    """What the edit makes of its own result; asked for the first target alone, which takes half as long."""
-    if not isinstance(outcome, Applied) or subject.target != TARGETS[0]:
-        return ""
-    second = edit.apply(replace(subject, source=outcome.source), variant)
-    return "refused" if isinstance(second, Skipped) else type(second).__name__.lower()
+def _offer(edit: Edit, subject: Subject, variant: Variant, here: Offer, *, check_again: bool) -> Offer:
+    """What the edit makes of one variant, and of its own result."""
+    here = replace(here, variant=variant.name, settings=variant.settings)
+    try:
+        outcome = edit.apply(subject, variant)
+        if isinstance(outcome, Skipped):
+            return replace(here, said="skipped", text=outcome.reason)
+        if isinstance(outcome, Failed):
+            return replace(here, said="failed", text=outcome.error)
+        again = ""
+        if check_again:
+            second = edit.apply(replace(subject, source=outcome.source), variant)
+            again = "refused" if isinstance(second, Skipped) else type(second).__name__.lower()
+    except Exception as error:  # noqa: BLE001 - as above
+        return replace(here, said="crashed", text=f"{type(error).__name__}: {error}")
+    safety = outcome.safety or edit.safety(variant)
+    return replace(
+        here, said="applied", text=outcome.source, safety=safety, promises=outcome.promises, again=again
+    )

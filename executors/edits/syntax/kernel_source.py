@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import TypeVar, cast
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.syntax.parsing import parse
-from kdiag.executors.edits.syntax.walking import below
+from kdiag.executors.edits.syntax.walking import below, parents
 from kdiag.records import Place
 
 TILE_MODULE = "cuda.tile"
@@ -86,8 +86,7 @@ def read_kernel(source: str, kernel: str) -> KernelSource | Skipped:
         many = "more than one function" if found else "no function"
         return Skipped(f"{many} in the file is a cuTile kernel named {kernel}")
     wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
-    parents = wrapper.resolve(ParentNodeProvider)
-    return KernelSource(module, names, *found[0], parents, wrapper.resolve(PositionProvider))
+    return KernelSource(module, names, *found[0], parents(module), wrapper.resolve(PositionProvider))
 
 
 def tile_names(module: cst.Module) -> TileNames:

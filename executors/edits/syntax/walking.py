@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from heapq import merge
 from typing import TypeVar, cast
 
@@ -25,6 +25,7 @@ class _Tree:
         self.nodes: list[cst.CSTNode] = []
         self.spans: dict[int, tuple[int, int] | None] = {}
         self.kinds: dict[type, list[int]] = defaultdict(list)
+        self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
         self._walk(module)
 
     def span(self, node: cst.CSTNode) -> tuple[int, int] | None:
@@ -43,6 +44,7 @@ class _Tree:
         self.nodes.append(node)
         self.kinds[type(node)].append(number)
         for child in node.children:
+            self.parents[child] = node
             self._walk(child)
         again = id(node) in self.spans
         self.spans[id(node)] = None if again else (number, len(self.nodes))
@@ -53,6 +55,11 @@ _trees: deque[_Tree] = deque(
 )  # the latest last; they hold their nodes, whose ids stay theirs
 
 
+def parents(module: cst.Module) -> Mapping[cst.CSTNode, cst.CSTNode]:
+    """The node that each node of a module is a child of."""
+    return _tree(module).parents
+
+
 def below(root: cst.CSTNode, kind: type[N]) -> Iterator[N]:
     """All nodes of one kind below a node, itself included, in the order of the text."""
     for tree in reversed(_trees):
@@ -60,9 +67,17 @@ def below(root: cst.CSTNode, kind: type[N]) -> Iterator[N]:
         if span is not None:
             return cast(Iterator[N], tree.of_kind(kind, *span))
     if isinstance(root, cst.Module):
-        _trees.append(_Tree(root))
-        return below(root, kind)
+        return cast(Iterator[N], _tree(root).of_kind(kind, 0, len(_tree(root).nodes)))
     return _walked(root, kind)
+
+
+def _tree(module: cst.Module) -> _Tree:
+    """The module's tree, walked now if it is not among the latest."""
+    for tree in reversed(_trees):
+        if tree.nodes[0] is module:
+            return tree
+    _trees.append(_Tree(module))
+    return _trees[-1]
 
 
 def _walked(root: cst.CSTNode, kind: type[N]) -> Iterator[N]:
