@@ -37,7 +37,7 @@ def count(x, w, total, ROUNDS: ct.Constant[int], T: ct.Constant[int]):
 
 
 WEIGHT = (
-    "weight = ct.astype(ct.load(w, {}, (1, TN), padding_mode=ct.PaddingMode.ZERO), ct.float32)  # one row\n"
+    "weight = ct.astype(ct.load(w, {}, (1, TN), padding_mode=ct.PaddingMode.ZERO), ct.float32)  # a row\n"
 )
 LINES = ("# the weights of all rows\n", WEIGHT.format("(0, 0)"))
 POSITIONS = ("positions = ct.arange(T, dtype=ct.int32)\n", "weight = ct.gather(w, positions)\n")
