@@ -18,22 +18,3 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--record-runs", default="", help="folder for what GPU tests measure, to be replayed without one"
     )
-
-
-SLOW = (
-    "test_edit_autotune",
-    "test_edit_latency",
-    "test_edit_oscillation",
-    "test_edit_pairs",
-    "test_edit_persistent",
-    "test_edit_static_shapes",
-    "test_edit_swizzle",
-)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What emulates and compiles for minutes is run by `pytest -m slow`."""
-    for item in items:
-        if item.path.stem in SLOW:
-            item.add_marker("slow")

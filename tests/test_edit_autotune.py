@@ -24,6 +24,8 @@ from kdiag.executors.emulator import emulate  # noqa: E402
 from kdiag.records import ArrayArgument, Launch, TuningSpace, Variant  # noqa: E402
 from kdiag.workload import load_module  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 IN_PLACE = """\
 import cuda.tile as ct
 import torch

@@ -12,6 +12,8 @@ from kdiag.executors.edits.base import Skipped, Subject
 from kdiag.executors.edits.latency import MOST_VARIANTS, Latency
 from kdiag.records import Variant
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("cuda.tile")
 SOURCE = """\
 import cuda.tile as ct

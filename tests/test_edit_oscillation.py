@@ -19,6 +19,8 @@ from kdiag.executors.edits.registry import EDITS
 from kdiag.records import Variant
 from kdiag.workload import source_hash
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = [(edit, example) for edit in EDITS for example in edit.examples if example.after is not None]
 SUBJECTS = [example.subject for _, example in EXAMPLES]
 APPLYING = [

@@ -25,6 +25,8 @@ from kdiag.executors.edits.registry import EDITS
 from kdiag.records import CompileFailure, Variant
 from kdiag.workload import Workload
 
+pytestmark = pytest.mark.slow
+
 APPLYING = [edit for edit in EDITS if any(example.after for example in edit.examples)]
 PAIRS = list(permutations(APPLYING, 2))
 KERNELS = 1  # for each pair

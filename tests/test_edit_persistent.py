@@ -14,7 +14,7 @@ pytest.importorskip("cuda.tile")
 
 from grid_edits import applied, persistent, random, results  # noqa: E402 - after the skips
 
-pytestmark = pytest.mark.compiler
+pytestmark = [pytest.mark.compiler, pytest.mark.slow]
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 

@@ -15,6 +15,8 @@ from kdiag.executors.edits.examples.static_shapes import _norm as norm
 from kdiag.executors.edits.static_shapes import VARIANTS, StaticShapes
 from kdiag.records import ArrayArgument, Variant
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("cuda.tile")
 SOURCE = (
     norm()

@@ -15,7 +15,7 @@ pytest.importorskip("cuda.tile")
 
 from grid_edits import applied, persistent, random, results, swizzled  # noqa: E402 - after the skips
 
-pytestmark = pytest.mark.compiler
+pytestmark = [pytest.mark.compiler, pytest.mark.slow]
 QUICK = settings(max_examples=6, deadline=None, phases=(Phase.explicit, Phase.generate))
 
 

@@ -11,7 +11,7 @@ from kdiag.executors.gates.compiles import compiles
 from kdiag.executors.gates.correctness import correctness
 from kdiag.executors.gates.effect import Said, effect
 from kdiag.executors.gates.no_op import machine_code, not_a_no_op
-from kdiag.executors.gates.pipeline import Subject, without_device
+from kdiag.executors.gates.pipeline import Inspection, without_device
 from kdiag.executors.gates.scope import Protected, Texts, changed_lines, scope
 from kdiag.isolate import Died
 from kdiag.records import (
@@ -202,11 +202,11 @@ def test_nothing_is_asked_for_after_the_first_failure() -> None:
         raise AssertionError("asked for")
 
     passed, refused = GateRecord("scope", "passed"), GateRecord("scope", "failed", "other.py")
-    subject = Subject(lambda: refused, never, never, never)
-    assert without_device(subject) == (refused,)
-    same = Subject(lambda: passed, lambda: (compiled("a"), compiled("a")), never, never)
+    inspection = Inspection(lambda: refused, never, never, never)
+    assert without_device(inspection) == (refused,)
+    same = Inspection(lambda: passed, lambda: (compiled("a"), compiled("a")), never, never)
     assert [record.gate for record in without_device(same)] == ["scope", "compile", "no-op"]
-    nothing = Subject(
+    nothing = Inspection(
         lambda: passed, lambda: (UNAVAILABLE, UNAVAILABLE), lambda _: Said(), lambda: ("no", "no")
     )
     outcomes = [(record.gate, record.outcome) for record in without_device(nothing)]

@@ -14,6 +14,7 @@ from typing import ClassVar
 import libcst as cst
 
 from kdiag.executors.edits.accesses.inside_array import certain_rank
+from kdiag.executors.edits.accesses.launch_bounds import array_of
 from kdiag.executors.edits.accesses.reach import array_extent, array_parameter
 from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.static_shapes import EXAMPLES
@@ -60,17 +61,12 @@ class StaticShapes(Edit):
 
 
 def _passed(parameter: cst.Param, launches: tuple[Launch, ...]) -> bool:
-    return all(_array(parameter.name.value, launch) is not None for launch in launches)
-
-
-def _array(name: str, launch: Launch) -> ArrayArgument | None:
-    found = (each for each in launch.arguments if isinstance(each, ArrayArgument) and each.name == name)
-    return next(found, None)
+    return all(array_of(launch, parameter.name.value) is not None for launch in launches)
 
 
 def _refusal(view: KernelView, name: str, launches: tuple[Launch, ...], strides: bool) -> str | None:
     """Why the last axis of an array cannot be fixed, or its strides."""
-    arrays = [array for launch in launches if (array := _array(name, launch)) is not None]
+    arrays = [array for launch in launches if (array := array_of(launch, name)) is not None]
     rank = len(arrays[0].shape)
     if rank == 0 or not certain_rank(view, name, rank) or any(len(each.shape) != rank for each in arrays):
         return f"it is not certain that {name} always has {rank} axes"
@@ -119,7 +115,7 @@ def _annotated(
         return Skipped("the file uses the name Annotated for something else than typing.Annotated")
     changes: dict[cst.CSTNode, cst.CSTNode] = {}
     for parameter in chosen:
-        array = _array(parameter.name.value, launches[0])
+        array = array_of(launches[0], parameter.name.value)
         rank = len(array.shape) if array is not None else 1
         given = {
             SHAPE: "static_shape_dims=(-1,)",

@@ -11,19 +11,16 @@ from typing import ClassVar
 import libcst as cst
 
 from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, convert
+from kdiag.executors.edits.accesses.launch_bounds import array_of
 from kdiag.executors.edits.accesses.padded_load import padded_load
+from kdiag.executors.edits.accesses.tma_use import COMBINES_ELEMENTS, has_tma, reachable
 from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.tma_padding import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, set_keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
-from kdiag.records import ArrayArgument, Launch, Promise, Variant
+from kdiag.records import Launch, Promise, Variant
 
 ZERO = "zero"
-FIRST_WITH_TMA = 90
-TMA_BYTES = 16
-BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
-COMBINES_ELEMENTS = ("sum", "max", "min", "prod", "argmax", "argmin", "reduce", "mma", "matmul")
-"""In a kernel without these, tileiras 13.4 reads tiles by global-memory instructions even where TMA is possible."""
 
 
 class TmaPadding(Edit):
@@ -44,7 +41,7 @@ class TmaPadding(Edit):
             return view
         if variant.name != ZERO:
             return Skipped(f"{variant.name} is no variant of this edit")
-        if int("0" + "".join(filter(str.isdigit, subject.target))) < FIRST_WITH_TMA:
+        if not has_tma(subject.target):
             return Skipped(f"{subject.target} has no TMA")
         found = [_conversion(view, call, subject.launches) for call in view.source.calls("load")]
         conversions = [each for each in found if isinstance(each, Conversion)]
@@ -90,15 +87,7 @@ def _conversion(
 def _tma_obstacle(array: cst.BaseExpression | None, launches: tuple[Launch, ...]) -> str | None:
     """What a launch passes that TMA cannot read: a stride or an address that is no multiple of 16 bytes."""
     name = dotted(array)
-    for launch in launches:
-        for given in launch.arguments:
-            if isinstance(given, ArrayArgument) and given.name == name:
-                size = BYTES.get(given.dtype, 1)
-                rows = [stride * size for stride in given.strides[:-1]]
-                if (
-                    given.strides[-1:] != (1,)
-                    or any(row % TMA_BYTES for row in rows)
-                    or given.alignment < TMA_BYTES
-                ):
-                    return f"a launch passes an array {name} whose strides or address TMA cannot use"
-    return None
+    passed = (array_of(launch, name or "") for launch in launches)
+    if all(given is None or reachable(given) for given in passed):
+        return None
+    return f"a launch passes an array {name} whose strides or address TMA cannot use"

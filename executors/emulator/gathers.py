@@ -35,9 +35,6 @@ from kdiag.executors.emulator.parts import (
 
 Array = npt.NDArray[Any]
 
-OVERFLOWING = ("add", "sub", "mul")
-FOLLOWED = (*OVERFLOWING, "min", "max")  # not a quotient or remainder: hashes wrap around on purpose
-
 
 @dataclass(frozen=True)
 class Gather:

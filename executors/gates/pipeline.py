@@ -17,7 +17,7 @@ Emulated = tuple[EmulatedSource | str, EmulatedSource | str]
 
 
 @dataclass(frozen=True)
-class Subject:
+class Inspection:
     """What the gates before the device look at. What takes long is asked for when its gate is reached.
 
     Of each pair the parent is first. Without `emulated` the gates end with what the compiler says. `exact`: the edit is
@@ -33,19 +33,19 @@ class Subject:
     exact: bool = False
 
 
-def without_device(subject: Subject) -> tuple[GateRecord, ...]:
+def without_device(inspection: Inspection) -> tuple[GateRecord, ...]:
     """The records of gates 1 to 5, up to the first that fails."""
-    return tuple(_until_failure(_gates(subject)))
+    return tuple(_until_failure(_gates(inspection)))
 
 
-def _gates(subject: Subject) -> Iterator[GateRecord]:
-    yield subject.scope()
-    parent, candidate = subject.compiled()
+def _gates(inspection: Inspection) -> Iterator[GateRecord]:
+    yield inspection.scope()
+    parent, candidate = inspection.compiled()
     yield compiles.compiles(candidate, parent)
-    yield no_op.not_a_no_op(candidate, parent, subject.earlier)
-    yield effect.effect(subject.promises, subject.says(parent), subject.says(candidate))
-    if subject.emulated is not None:
-        yield emulation.emulation(*subject.emulated(), exact=subject.exact)
+    yield no_op.not_a_no_op(candidate, parent, inspection.earlier)
+    yield effect.effect(inspection.promises, inspection.says(parent), inspection.says(candidate))
+    if inspection.emulated is not None:
+        yield emulation.emulation(*inspection.emulated(), exact=inspection.exact)
 
 
 def _until_failure(records: Iterator[GateRecord]) -> Iterator[GateRecord]:

@@ -21,7 +21,7 @@ from kdiag.executors.edits.accesses.counters import (
     tile_loop,
 )
 from kdiag.executors.edits.accesses.index_parts import IndexReader
-from kdiag.executors.edits.accesses.launch_values import LaunchValues, array_of
+from kdiag.executors.edits.accesses.launch_bounds import LaunchBounds, array_of
 from kdiag.executors.edits.accesses.scalars import reads_memory
 from kdiag.executors.edits.accesses.sums import Sum
 from kdiag.executors.edits.syntax.kernel_source import nodes
@@ -69,7 +69,7 @@ class Proofs:
     def launched_before(self, number: Sum, size: str, length: Sum) -> bool:
         """Whether in every captured launch tile `number` of a part of that length begins inside it."""
         first = number.times(size_sum(size)).plus(length, -1)
-        bounds = [LaunchValues(self.kernel, each).of_sum(first, self.call) for each in self.launches]
+        bounds = [LaunchBounds(self.kernel, each).of_sum(first, self.call) for each in self.launches]
         return bool(bounds) and all(each is not None and each[1] < 0 for each in bounds)
 
     def counts_from_the_first(self, number: Sum) -> bool:
@@ -97,7 +97,7 @@ class Proofs:
 
     def _verdict(self, launch: Launch, number: Sum, size: str, axis: int, start: Sum) -> bool | None:
         """Whether every tile of a launch begins inside the array; None where the launch does not say."""
-        values, array = LaunchValues(self.kernel, launch), array_of(launch, self.array)
+        values, array = LaunchBounds(self.kernel, launch), array_of(launch, self.array)
         numbers, starts = values.of_sum(number, self.call), values.of_sum(start, self.call)
         sizes = values.of_sum(size_sum(size), self.call)
         if array is None or axis >= len(array.shape) or numbers is None or starts is None or sizes is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from kdiag.executors.edits.accesses.conversion import Conversion, Tile
-from kdiag.executors.edits.accesses.launch_values import array_of
+from kdiag.executors.edits.accesses.launch_bounds import array_of
 from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.syntax.kernel_source import KernelSource
 from kdiag.records import ArrayArgument, Launch, Promise, ScalarArgument
@@ -53,6 +53,13 @@ def moves_by_tma(subject: Subject, source: KernelSource, conversion: Conversion)
     )
 
 
+def reachable(array: ArrayArgument) -> bool:
+    """Whether TMA can address the rows of an array: a contiguous last axis, address and strides of whole 16 bytes."""
+    *outer, last = array.strides
+    steps = [stride * _item_bytes(array) for stride in outer]
+    return last == 1 and array.alignment % ALIGNMENT == 0 and all(step % ALIGNMENT == 0 for step in steps)
+
+
 def gone_from_tma(observation: str, lines: list[int], text: str) -> tuple[Promise, ...]:
     """The promise that TMA is used at none of these lines."""
     return (Promise(observation, "not-at-lines", text, tuple(sorted(set(lines)))),) if lines else ()
@@ -64,15 +71,8 @@ def _suits(launch: Launch, tile: Tile) -> bool:
     size = _size(launch, tile.shape[-1])
     if array is None or size is None or len(array.shape) > MOST_AXES:
         return False
-    bytes_each = _item_bytes(array)
-    *outer, last = array.strides
-    strides = [stride * bytes_each for stride in outer]
-    return (
-        last == 1
-        and array.alignment % ALIGNMENT == 0
-        and all(stride > 0 and stride % ALIGNMENT == 0 for stride in strides)
-        and size * bytes_each >= ALIGNMENT
-    )
+    forward = all(stride > 0 for stride in array.strides[:-1])
+    return reachable(array) and forward and size * _item_bytes(array) >= ALIGNMENT
 
 
 def _item_bytes(array: ArrayArgument) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdiag.executors.edits.base import Example
+from kdiag.executors.edits.examples.edited import edited
 
 CASTS = '''\
 import cuda.tile as ct
@@ -88,12 +89,6 @@ def cast_all(sources, results, scale=1.0):
 '''
 
 
-def _edited(source: str, *changes: tuple[str, str]) -> str:
-    for old, new in changes:
-        source = source.replace(old, new)
-    return source
-
-
 ROWS = (
     ("            n = source.numel()\n", ""),
     ("        n = source.numel()\n", ""),
@@ -101,8 +96,8 @@ ROWS = (
     ("(ct.bid(0),), (T,)", "(0, ct.bid(0)), (1, T)"),
     ("ct.store(y, (ct.bid(0),)", "ct.store(y, (0, ct.bid(0))"),
 )
-FIRST_ROWS = _edited(CASTS, *ROWS)
-BATCHED_ROWS = _edited(
+FIRST_ROWS = edited(CASTS, *ROWS)
+BATCHED_ROWS = edited(
     BATCHED,
     *ROWS,
     ("source.numel()", "source.shape[1]"),
@@ -110,22 +105,22 @@ BATCHED_ROWS = _edited(
     (" and all(source.ndim == 1 for source, result in items)", ""),
 )
 PAIRS = (("zip(sources, results)", "pairs"), ("sources, results, scale", "pairs, scale"))
-CHAINED = _edited(
+CHAINED = edited(
     CASTS, ("        n = source.numel()\n", "        n = source.numel()\n        results.append(source)\n")
 )
-EACH_SCALE = _edited(
+EACH_SCALE = edited(
     CASTS,
     ("source, result in zip(sources, results)", "source, result, scale in zip(sources, results, scales)"),
     ("scale=1.0", "scales"),
 )
-IN_PLACE = _edited(CASTS, ("values * scale", "values * ct.load(y, (ct.bid(0),), (T,))"))
-ONCE = _edited(CASTS, ("    for source, result in zip(sources, results):\n", "    if True:\n"))
-TWO_AXES = _edited(CASTS, ("ct.store(y, (ct.bid(0),)", "ct.store(y, (ct.bid(0) + ct.bid(1),)"))
+IN_PLACE = edited(CASTS, ("values * scale", "values * ct.load(y, (ct.bid(0),), (T,))"))
+ONCE = edited(CASTS, ("    for source, result in zip(sources, results):\n", "    if True:\n"))
+TWO_AXES = edited(CASTS, ("ct.store(y, (ct.bid(0),)", "ct.store(y, (ct.bid(0) + ct.bid(1),)"))
 
 EXAMPLES: tuple[Example, ...] = (
     Example("tensors that are cast one by one", "cast_kernel", "lists", CASTS, BATCHED),
     Example("the first rows of matrices", "cast_kernel", "lists", FIRST_ROWS, BATCHED_ROWS),
-    Example("pairs", "cast_kernel", "lists", _edited(CASTS, *PAIRS), _edited(BATCHED, *PAIRS)),
+    Example("pairs", "cast_kernel", "lists", edited(CASTS, *PAIRS), edited(BATCHED, *PAIRS)),
     Example("batched already", "cast_kernel", "lists", BATCHED, refused="has cast_kernel_batched already"),
     Example(
         "a loop that does more", "cast_kernel", "lists", CHAINED, refused="does more than launch cast_kernel"

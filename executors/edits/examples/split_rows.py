@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdiag.executors.edits.base import Example
+from kdiag.executors.edits.examples.edited import edited
 
 # A block a row, in one tile as wide as the row.
 ROWS = """\
@@ -31,19 +32,13 @@ def gate(x, y):
 """
 
 
-def _edited(source: str, *changes: tuple[str, str]) -> str:
-    for old, new in changes:
-        source = source.replace(old, new)
-    return source
-
-
-LOADED_ROWS = _edited(
+LOADED_ROWS = edited(
     ROWS,
     ("    columns = ct.arange(T, dtype=ct.int32)  # all of the row\n", ""),
     ("ct.gather(x, (row, columns)) * ct.gather(y, (row, columns))", "ct.load(x, (row, 0), (1, T)) + 1"),
     ("ct.scatter(z, (row, columns), value)", "ct.store(z, (row, 0), value)"),
 )
-IN_PLACE = _edited(ROWS, ("ct.scatter(z,", "ct.scatter(x,"))
+IN_PLACE = edited(ROWS, ("ct.scatter(z,", "ct.scatter(x,"))
 
 
 EXAMPLES = (
@@ -52,7 +47,7 @@ EXAMPLES = (
         "gate_kernel",
         "tile=2048",
         ROWS,
-        _edited(
+        edited(
             ROWS,
             ("ct.arange(T, dtype=ct.int32)", "(ct.bid(1) * T + ct.arange(T, dtype=ct.int32))"),
             ("tile = next_power_of_2(x.shape[1])", "tile = min(2048, next_power_of_2(x.shape[1]))"),

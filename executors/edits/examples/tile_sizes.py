@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdiag.executors.edits.base import Example
+from kdiag.executors.edits.examples.edited import edited
 from kdiag.executors.edits.examples.split_rows import EXAMPLES as ROWS_SPLIT
 
 MATMUL = """\
@@ -54,14 +55,8 @@ def double(x, block: int = 256):
 """
 
 
-def _edited(source: str, *changes: tuple[str, str]) -> str:
-    for old, new in changes:
-        source = source.replace(old, new)
-    return source
-
-
 def _double(*changes: tuple[str, str]) -> str:
-    return _edited(DOUBLE, *changes)
+    return edited(DOUBLE, *changes)
 
 
 LITERAL_GRID = _double(("(cdiv(x.shape[0], block), 1, 1)", "((x.shape[0] + 255) // 256, 1, 1)"))
@@ -115,7 +110,7 @@ EXAMPLES = (
         "matmul_kernel",
         "tile_m=128,tile_n=256,num_worker_warps=8",
         MATMUL,
-        _edited(MATMUL, ("TILE_N = 128", "TILE_N = 256"), ("@ct.kernel", "@ct.kernel(num_worker_warps=8)")),
+        edited(MATMUL, ("TILE_N = 128", "TILE_N = 256"), ("@ct.kernel", "@ct.kernel(num_worker_warps=8)")),
         settings={"tile_m": 128, "tile_n": 256, "num_worker_warps": 8},
     ),
     Example(
@@ -123,7 +118,7 @@ EXAMPLES = (
         "matmul_kernel",
         "tile_m=64,tile_n=64,tile_k=32",
         MATMUL,
-        _edited(MATMUL, ("M = 128", "M = 64"), ("N = 128", "N = 64"), ("K = 64", "K = 32")),
+        edited(MATMUL, ("M = 128", "M = 64"), ("N = 128", "N = 64"), ("K = 64", "K = 32")),
         settings={"tile_m": 64, "tile_n": 64, "tile_k": 32},
     ),
     Example(
@@ -139,7 +134,7 @@ EXAMPLES = (
         "double_kernel",
         "block=512",
         LITERAL_GRID,
-        _edited(LITERAL_GRID, ("+ 255) // 256", "+ 511) // 512"), ("block: int = 256", "block: int = 512")),
+        edited(LITERAL_GRID, ("+ 255) // 256", "+ 511) // 512"), ("block: int = 256", "block: int = 512")),
         settings={"block": 512},
     ),
     Example(
@@ -147,7 +142,7 @@ EXAMPLES = (
         "double_kernel",
         "t=512",
         LITERAL_ARGUMENT,
-        _edited(LITERAL_ARGUMENT, ("(x, y, 256)", "(x, y, 512)"), ("x.shape[0], 256", "x.shape[0], 512")),
+        edited(LITERAL_ARGUMENT, ("(x, y, 256)", "(x, y, 512)"), ("x.shape[0], 256", "x.shape[0], 512")),
         settings={"t": 512},
     ),
     Example(
@@ -155,7 +150,7 @@ EXAMPLES = (
         "double_kernel",
         "block=512",
         WORKSPACE,
-        _edited(WORKSPACE, ("block: int = 256", "block: int = 512")),
+        edited(WORKSPACE, ("block: int = 256", "block: int = 512")),
         settings={"block": 512},
     ),
     Example(
@@ -163,7 +158,7 @@ EXAMPLES = (
         "double_kernel",
         "block=1024",
         TABLE,
-        _edited(TABLE, ('"block": 256', '"block": 1024')),
+        edited(TABLE, ('"block": 256', '"block": 1024')),
         settings={"block": 1024},
     ),
     Example(
@@ -171,7 +166,7 @@ EXAMPLES = (
         "double_kernel",
         "block=512",
         SHARED,
-        _edited(SHARED, ('x."""\n', 'x."""\n    BLOCK = 512\n')),
+        edited(SHARED, ('x."""\n', 'x."""\n    BLOCK = 512\n')),
         settings={"block": 512},
     ),
     Example(
@@ -179,7 +174,7 @@ EXAMPLES = (
         "double_kernel",
         "block=1024",
         FROM_DATA,
-        _edited(
+        edited(
             FROM_DATA,
             (
                 "block = 1 << (x.shape[0] - 1).bit_length()",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kdiag.executors.edits.base import Example
+from kdiag.executors.edits.examples.edited import edited
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
 
 SUMS = """\
@@ -34,21 +35,15 @@ def halves_kernel(x, T: ct.Constant[int]):
 """
 
 
-def _edited(source: str, *changes: tuple[str, str]) -> str:
-    for old, new in changes:
-        source = source.replace(old, new)
-    return source
-
-
 RIGHT = next(line for line in HALVES.splitlines(keepends=True) if line.startswith("    right"))
 STORE = "    ct.store(x, index=(row, 0), tile=left * 2.0)\n"
-MOVED = _edited(HALVES, (RIGHT, ""), (STORE, RIGHT + STORE))
-SAME_TILE = _edited(HALVES, ("(row, 1)", "(row, 0)"))
-NEXT = _edited(HALVES, ("(row, 0)", "(2 * row, 0)"), ("(row, 1)", "(2 * row + 1, 0)"))
-TICKET = _edited(SUMS, ("        ct.atomic_add(", "        ticket = ct.atomic_add("))
-COUNTED = _edited(SUMS, ("        values =", "        ct.scatter(x, (row, 0), 0.0)\n        values ="))
+MOVED = edited(HALVES, (RIGHT, ""), (STORE, RIGHT + STORE))
+SAME_TILE = edited(HALVES, ("(row, 1)", "(row, 0)"))
+NEXT = edited(HALVES, ("(row, 0)", "(2 * row, 0)"), ("(row, 1)", "(2 * row + 1, 0)"))
+TICKET = edited(SUMS, ("        ct.atomic_add(", "        ticket = ct.atomic_add("))
+COUNTED = edited(SUMS, ("        values =", "        ct.scatter(x, (row, 0), 0.0)\n        values ="))
 READ_BACK = SUMS + "    ct.scatter(x, (0, column), ct.gather(totals, column))\n"
-SEPARATE = _edited(HALVES, ("def halves_kernel(x,", "def halves_kernel(x, y,"), ("ct.store(x", "ct.store(y"))
+SEPARATE = edited(HALVES, ("def halves_kernel(x,", "def halves_kernel(x, y,"), ("ct.store(x", "ct.store(y"))
 IN_PLACE_LOOP = """\
 import cuda.tile as ct
 
@@ -80,14 +75,14 @@ EXAMPLES: tuple[Example, ...] = (
         "sums_kernel",
         "relaxed-atomics",
         SUMS,
-        _edited(SUMS, ("T, dtype=ct.int32), values)", f"T, dtype=ct.int32), values{RELAXED})")),
+        edited(SUMS, ("T, dtype=ct.int32), values)", f"T, dtype=ct.int32), values{RELAXED})")),
     ),
     Example(
         "sums of numbers beside a store",
         "sums_kernel",
         "relaxed-atomics",
         COUNTED,
-        _edited(COUNTED, ("T, dtype=ct.int32), values)", f"T, dtype=ct.int32), values{RELAXED})")),
+        edited(COUNTED, ("T, dtype=ct.int32), values)", f"T, dtype=ct.int32), values{RELAXED})")),
         launches=(FLOATS,),
     ),
     Example("a load in front of the store of another tile", "halves_kernel", "loads-first", HALVES, MOVED),
@@ -96,7 +91,7 @@ EXAMPLES: tuple[Example, ...] = (
         "halves_kernel",
         "loads-first",
         NEXT,
-        _edited(MOVED, ("(row, 0)", "(2 * row, 0)"), ("(row, 1)", "(2 * row + 1, 0)")),
+        edited(MOVED, ("(row, 0)", "(2 * row, 0)"), ("(row, 1)", "(2 * row + 1, 0)")),
     ),
     Example("the same tile", "halves_kernel", "loads-first", SAME_TILE, refused="x is read and written"),
     Example(
@@ -128,7 +123,7 @@ EXAMPLES: tuple[Example, ...] = (
         "relaxed already",
         "sums_kernel",
         "relaxed-atomics",
-        _edited(SUMS, ("values)  #", f"values{RELAXED})  #")),
+        edited(SUMS, ("values)  #", f"values{RELAXED})  #")),
         refused="names its memory order already",
     ),
 )

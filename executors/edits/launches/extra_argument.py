@@ -13,9 +13,10 @@ from typing import cast
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.launches.launch_site import launched_kernel
 from kdiag.executors.edits.syntax.appending import appended, comment_kept
 from kdiag.executors.edits.syntax.bindings import name_nodes
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, positional
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, positional
 
 ELSEWHERE = (
     "the kernel takes one more argument, {name}: code outside this file that launches it has to pass it"
@@ -62,7 +63,7 @@ def launch_calls(read: KernelSource) -> tuple[LaunchCall, ...] | Skipped:
     if any(parameter.default is not None for parameter in parameters.params):
         return Skipped("a parameter of the kernel has a default")
     kernel = read.function.name.value
-    calls = [call for call in read.calls("launch", within=read.module) if _launched(call) == kernel]
+    calls = [call for call in read.calls("launch", within=read.module) if launched_kernel(call) == kernel]
     if not calls:
         return Skipped(f"the file has no ct.launch of {kernel}")
     launched = [positional(call)[2] for call in calls]
@@ -100,11 +101,6 @@ def with_argument(
         guard = cst.parse_statement(text, read.module.config_for_parsing)
         changes[launch.statement] = _behind(cast("cst.SimpleStatementLine", guard))
     return read.module.visit(_Changer(changes)).code
-
-
-def _launched(call: cst.Call) -> str | None:
-    values = positional(call)
-    return dotted(values[2]) if len(values) > 2 else None
 
 
 def _launch_call(read: KernelSource, call: cst.Call) -> LaunchCall | Skipped:

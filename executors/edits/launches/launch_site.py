@@ -85,6 +85,12 @@ def module_binding(read: KernelSource, name: str) -> tuple[cst.CSTNode, cst.Base
     return Skipped(f"{name} is not assigned exactly once in the module")
 
 
+def launched_kernel(call: cst.Call) -> str | None:
+    """The name under which a ct.launch gets its kernel; None where it is no plain name."""
+    values = positional(call)
+    return dotted(values[2]) if len(values) > 2 else None
+
+
 def function_around(read: KernelSource, node: cst.CSTNode) -> cst.FunctionDef | None:
     """The function that a node stands in; None at the level of the module."""
     parent = read.parents.get(node)

@@ -8,6 +8,8 @@ from functools import lru_cache
 
 import libcst as cst
 
+from kdiag.executors.edits.launches.launch_site import function_around
+from kdiag.executors.edits.launches.tile_constants import constant_parameters
 from kdiag.executors.edits.syntax.bindings import Bindings, name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import (
     KernelSource,
@@ -111,28 +113,8 @@ def not_read_only(read: KernelSource) -> tuple[int, ...]:
 
 def constants(read: KernelSource) -> tuple[int, ...]:
     """The positions of the `ct.Constant` parameters."""
-    aliases = {
-        target.target.value
-        for statement in nodes(read.module, cst.Assign)
-        if _is_constant(read, statement.value)
-        for target in statement.targets
-        if isinstance(target.target, cst.Name)
-    }
-    kinds = [parameter.annotation for parameter in read.function.params.params]
-    return tuple(
-        at
-        for at, kind in enumerate(kinds)
-        if kind is not None
-        and (_is_constant(read, kind.annotation) or (dotted(kind.annotation) or "") in aliases)
-    )
-
-
-def function_around(read: KernelSource, node: cst.CSTNode) -> cst.FunctionDef | None:
-    """The innermost function around a node."""
-    parent = read.parents.get(node)
-    while parent is not None and not isinstance(parent, cst.FunctionDef):
-        parent = read.parents.get(parent)
-    return parent
+    names = [parameter.name.value for parameter in read.function.params.params]
+    return tuple(names.index(name) for name in constant_parameters(read))
 
 
 def top_statement(read: KernelSource, node: cst.CSTNode) -> cst.CSTNode:
@@ -164,10 +146,6 @@ def _tuners(read: KernelSource, tuner: str) -> list[cst.Call]:
 
 def _names(expression: cst.BaseExpression | None, kernel: str) -> bool:
     return expression is not None and dotted(expression) == kernel
-
-
-def _is_constant(read: KernelSource, kind: cst.BaseExpression) -> bool:
-    return read.names.resolve(kind.value if isinstance(kind, cst.Subscript) else kind) == "Constant"
 
 
 def _only_read(read: KernelSource, function: cst.FunctionDef, name: str, depth: int) -> bool:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.launches.launch_site import function_around
 from kdiag.executors.edits.launches.search import (
     SEARCH,
     Search,
-    function_around,
     module_functions,
     searches,
 )

@@ -10,9 +10,9 @@ import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
 from kdiag.executors.edits.hints import Hints, present_value
+from kdiag.executors.edits.launches.launch_site import function_around
 from kdiag.executors.edits.launches.search import (
     constants,
-    function_around,
     is_tuned,
     not_read_only,
     on_current_stream,

@@ -8,9 +8,9 @@ from __future__ import annotations
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
+from kdiag.executors.edits.launches.launch_site import function_around
 from kdiag.executors.edits.launches.search import (
     constants,
-    function_around,
     legacy_searches,
     not_read_only,
     on_current_stream,

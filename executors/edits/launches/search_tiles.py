@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Skipped, Subject
-from kdiag.executors.edits.launches.search import function_around
+from kdiag.executors.edits.launches.launch_site import function_around
 from kdiag.executors.edits.launches.tile_constant import TileConstant
 from kdiag.executors.edits.launches.tile_constants import tile_constants
 from kdiag.executors.edits.syntax.bindings import Bindings, name_nodes, names_in

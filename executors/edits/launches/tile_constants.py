@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.launch_site import LaunchSite
+from kdiag.executors.edits.launches.launch_site import LaunchSite, launched_kernel
 from kdiag.executors.edits.launches.tile_constant import TileConstant
 from kdiag.executors.edits.launches.tile_origin import origin
 from kdiag.executors.edits.launches.tile_shapes import shapes
 from kdiag.executors.edits.launches.tile_uses import followed
 from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, positional
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes
 
 TUNERS = ("exhaustive_search", "autotune_launch")
 
@@ -25,22 +25,17 @@ def tile_constants(read: KernelSource) -> dict[str, TileConstant | Skipped] | Sk
     """For each parameter that sizes a tile, its constant or why it cannot be edited; or why none can."""
     kernel = read.function.name.value
     every = read.calls("launch", within=read.module)
-    launches = [call for call in every if _launched(call) == kernel]
+    launches = [call for call in every if launched_kernel(call) == kernel]
     if _is_tuned(read, launches):
         return Skipped(f"the launch of {kernel} is autotuned")
     if not launches:
         return Skipped(f"the file has no ct.launch of {kernel}")
     sizes = {name for shape in shapes(read) for name in names_in(shape)}
-    parameters = [p for p in _constant_parameters(read) if p in sizes]
+    parameters = [p for p in constant_parameters(read) if p in sizes]
     if not parameters:
         return Skipped("no ct.Constant[int] parameter sizes a tile")
     found = {parameter: _agreed(read, launches, parameter) for parameter in parameters}
     return _unambiguous(found)
-
-
-def _launched(call: cst.Call) -> str | None:
-    values = positional(call)
-    return dotted(values[2]) if len(values) > 2 else None
 
 
 def _is_tuned(read: KernelSource, launches: list[cst.Call]) -> bool:
@@ -55,7 +50,7 @@ def _is_tuned(read: KernelSource, launches: list[cst.Call]) -> bool:
     return False
 
 
-def _constant_parameters(read: KernelSource) -> Iterator[str]:
+def constant_parameters(read: KernelSource) -> Iterator[str]:
     """The kernel's parameters annotated with ct.Constant, directly or through a name for it."""
     aliases = {
         target.target.value

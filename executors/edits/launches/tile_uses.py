@@ -16,6 +16,7 @@ from kdiag.executors.edits.launches.tile_reductions import calls_unseen, reduced
 from kdiag.executors.edits.launches.tile_visible import shows_size
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import dotted, nodes
+from kdiag.executors.edits.syntax.kernel_view import is_number
 
 
 def followed(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -> TileConstant | Skipped:
@@ -48,20 +49,18 @@ def _repeats(grid: list[cst.BaseExpression], size: int) -> Iterator[tuple[cst.In
         for call in nodes(part, cst.Call):
             name = (dotted(call.func) or "").lower()
             divides = len(call.args) == 2 and ("div" in name)
-            if divides and _is(call.args[1].value, size):
+            if divides and is_number(call.args[1].value, size):
                 yield cst.ensure_type(call.args[1].value, cst.Integer), 0
         for operation in nodes(part, cst.BinaryOperation):
-            if isinstance(operation.operator, cst.Divide | cst.FloorDivide) and _is(operation.right, size):
+            if isinstance(operation.operator, cst.Divide | cst.FloorDivide) and is_number(
+                operation.right, size
+            ):
                 yield cst.ensure_type(operation.right, cst.Integer), 0
                 above = operation.left
                 if isinstance(above, cst.BinaryOperation) and isinstance(above.operator, cst.Add):
                     for added in (above.left, above.right):
-                        if _is(added, size - 1):
+                        if is_number(added, size - 1):
                             yield cst.ensure_type(added, cst.Integer), -1
-
-
-def _is(expression: cst.BaseExpression, value: int) -> bool:
-    return isinstance(expression, cst.Integer) and expression.evaluated_value == value
 
 
 def _literal_elsewhere(site: LaunchSite, constant: TileConstant) -> str | None:

@@ -26,7 +26,7 @@ class TileNumbers:
 
     def __init__(self, read: KernelSource, parameter: str) -> None:
         self._read, self._parameter = read, parameter
-        self.assigned = list(_assigned(read))
+        self.assigned = list(_assigned_in(read.function.body))
         self.counters = {
             name
             for loop in nodes(read.function, cst.For)
@@ -35,8 +35,8 @@ class TileNumbers:
         }
         self.axes = self._block_axes()
         self.names = set(self.counters)
-        for _ in self.assigned:
-            self.names |= {name for name, value in self.assigned if self.shows(value)}
+        while new := {name for name, value in self.assigned if self.shows(value)} - self.names:
+            self.names |= new
 
     def shows(self, expression: cst.CSTNode) -> bool:
         """Whether the value of an expression depends on the tile's number, or on the place in the tile."""
@@ -205,15 +205,15 @@ def _reversed(read: KernelSource, numbers: TileNumbers, parameter: str) -> str |
 
 def _partial(read: KernelSource, numbers: TileNumbers, parameter: str) -> str | None:
     """A tile of the size that a loop over such tiles adds to, and that is written without being reduced."""
-    sized = {name for name, value in _assigned(read) if _makes(read, value, parameter)}
+    sized = {name for name, value in numbers.assigned if _makes(read, value, parameter)}
     added: set[str] = set()
     for loop in nodes(read.function, cst.For):
         if names_in(loop.target) & numbers.counters:
             added |= {n for a in nodes(loop.body, cst.AugAssign) for n in names_in(a.target)}
             added |= {n for n, value in _assigned_in(loop.body) if n in names_in(value)}
     held = added & sized
-    for _ in range(len(list(_assigned(read)))):
-        held |= {name for name, value in _assigned(read) if _holds(read, value, held)}
+    while new := {name for name, value in numbers.assigned if _holds(read, value, held)} - held:
+        held |= new
     for call in read.calls("store", "scatter"):
         value = argument(call, *VALUE[read.names.resolve(call.func) or "store"])
         if value is not None and _holds(read, value, held):
@@ -235,10 +235,6 @@ def _holds(read: KernelSource, value: cst.CSTNode, held: set[str]) -> bool:
         if member.rpartition(".")[2] in (*REDUCTIONS, "mma", "matmul", *TILES, *ELEMENTS):
             return False
     return any(_holds(read, child, held) for child in value.children)
-
-
-def _assigned(read: KernelSource) -> Iterator[tuple[str, cst.BaseExpression]]:
-    yield from _assigned_in(read.function.body)
 
 
 def _assigned_in(body: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression]]:

@@ -9,7 +9,7 @@ from kdiag.executors.edits.base import Edit, Subject
 from kdiag.executors.edits.registry import EDITS, offer, offers
 from kdiag.executors.gates.pipeline import without_device
 from kdiag.loop.compiler import Compiler, of_kernel
-from kdiag.loop.inspection import Pair, subject_of
+from kdiag.loop.inspection import Pair, inspection_of
 from kdiag.records import CompileFailure, GateRecord, Proposal, Scalar, Variant
 from kdiag.rules import load_playbook
 
@@ -76,7 +76,7 @@ def compiler_says(request: EditRequest, proposal: Proposal) -> tuple[GateRecord,
     if proposal.source is None or request.compiler.workload is None:
         return ()
     pair = Pair(request.source, proposal.source, proposal.promises)
-    return without_device(subject_of(pair, request.kernel, request.compiler))[1:]
+    return without_device(inspection_of(pair, request.kernel, request.compiler))[1:]
 
 
 def _settings(text: str) -> dict[str, Scalar] | None:

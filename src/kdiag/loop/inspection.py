@@ -10,7 +10,7 @@ from kdiag import isolate
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.diagnose.compiler.observe_remarks import lines_by_observation
 from kdiag.executors.gates.effect import Said
-from kdiag.executors.gates.pipeline import Emulated, Subject, without_device
+from kdiag.executors.gates.pipeline import Emulated, Inspection, without_device
 from kdiag.executors.gates.scope import Protected, Texts, scope
 from kdiag.loop.compiler import Compiler, of_kernel
 from kdiag.loop.emulator import Emulator
@@ -33,7 +33,7 @@ class Pair:
     planned: str | None = None
 
 
-def subject_of(pair: Pair, kernel: str, compiler: Compiler) -> Subject:
+def inspection_of(pair: Pair, kernel: str, compiler: Compiler) -> Inspection:
     """What the gates that ask the compiler look at."""
     sources = (pair.parent, pair.candidate)
 
@@ -42,7 +42,7 @@ def subject_of(pair: Pair, kernel: str, compiler: Compiler) -> Subject:
         before, after = (answers[source_hash(source)] for source in sources)
         return of_kernel(before, kernel), of_kernel(after, kernel, before)
 
-    return Subject(
+    return Inspection(
         scope=lambda: scope(Protected(), Texts(pair.parent, pair.planned, pair.candidate)),
         compiled=compiled,
         says=lambda compilation: said(compilation, compiler),
@@ -60,7 +60,7 @@ def inspect(
     `in_scope` looks at more than the two texts.
     """
     compiler, sources = emulator.compiler, (pair.parent, pair.candidate)
-    subject = subject_of(pair, kernel, compiler)
+    inspection = inspection_of(pair, kernel, compiler)
     with ThreadPoolExecutor(1) as pool:
         new = source_hash(pair.candidate) not in compiler.known
         ahead = pool.submit(emulator.emulate, sources) if new else None
@@ -70,7 +70,7 @@ def inspect(
             return parent, candidate
 
         try:
-            return without_device(replace(subject, scope=in_scope or subject.scope, emulated=emulated))
+            return without_device(replace(inspection, scope=in_scope or inspection.scope, emulated=emulated))
         except KeyboardInterrupt:
             isolate.kill_all()  # or the pool would wait for its children to the end
             raise

@@ -23,7 +23,7 @@ def array_of(launch: Launch, name: str) -> ArrayArgument | None:
 
 
 @dataclass(frozen=True)
-class LaunchValues:
+class LaunchBounds:
     """What scalars can be in one launch of the kernel."""
 
     kernel: KernelView
