@@ -1,0 +1,162 @@
+"""Times every single step that any edit can make, on a GPU: what a planner's first suggestion is judged by.
+
+    PYTHONPATH=src:benchmarks python benchmarks/ranking/measure.py STEPS.json.xz [--only NAME ...] [--budget SECONDS]
+
+Each candidate is compiled, checked as `kdiag auto` checks it, and timed interleaved with the unedited kernel. About 20 s
+a kernel on 16 cores. After the budget no further kernel is begun. `score.py` judges the rankings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from ranking.race_job import RaceRequest, race
+from ranking.records import ROOT, KernelSteps, Measurements, Step, folders, write
+
+from kdiag import isolate
+from kdiag import workload as workloads
+from kdiag.diagnose.report.read import read_launches
+from kdiag.executors.bench import Counters, Source
+from kdiag.executors.device_bench import DeviceBench, check_on_device, probe_gpu
+from kdiag.executors.edits.base import Subject
+from kdiag.executors.edits.registry import propose
+from kdiag.executors.gates.no_op import machine_code
+from kdiag.isolate import Died
+from kdiag.loop import headroom
+from kdiag.loop.compiler import Compiler, of_kernel
+from kdiag.loop.findings import choose_kernel
+from kdiag.records import Compilation, CompileFailure, ConfigurationTiming, Gpu, Proposal
+from kdiag.rules.load_metric_sets import counters, parse_capability
+from kdiag.workload import Workload, source_hash
+
+AT_ONCE = 6  # children that check, and candidates timed beside each other
+Applicable = list[tuple[Proposal, str]]
+
+
+def measure(folder: Path, gpu: Gpu, scratch: Path) -> KernelSteps:
+    """Everything about one kernel. Raises SystemExit if the unedited kernel fails."""
+    began = time.monotonic()
+    found = workloads.read(folder)
+    assert isinstance(found, Workload)
+    target = f"sm_{(gpu.compute_capability or '').replace('.', '')}"
+    compiler = Compiler(found, found.kernel_file.name, target, scratch)
+    source = workloads.read_source(found.kernel_file)
+    kernel = choose_kernel(source, folder.name, None)
+    names = counters(parse_capability(gpu.compute_capability or ""))
+    bench = DeviceBench(
+        found, gpu, names, lambda report, name: read_launches(report, f"^{name}$")[0].observations
+    )
+    baseline = bench.baseline(compiler.path(source))
+    if isinstance(baseline, Died) or not baseline.passed:
+        raise SystemExit(f"{folder.name}: the unedited kernel fails: {baseline}")
+    counted = bench.counters(compiler.path(source), kernel)
+    observed = dict(headroom.observations(baseline, headroom.times(baseline)))
+    observed |= counted.observations if isinstance(counted, Counters) else {}
+    steps = _steps(source, kernel, compiler)
+    known = str(folder.relative_to(ROOT))
+    return KernelSteps(known, kernel, baseline, observed, steps, time.monotonic() - began)
+
+
+def _steps(source: str, kernel: str, compiler: Compiler) -> tuple[Step, ...]:
+    everything = compiler.compile_one(source)
+    parent = of_kernel(everything, kernel)
+    launches = () if isinstance(parent, CompileFailure) else tuple(each.launch for each in parent)
+    subject = Subject(source, kernel, compiler.target, launches)
+    offered = [
+        (made, made.source) for made in propose(subject, compiler.file_name) if made.source is not None
+    ]
+    compiled = compiler.compile([text for _, text in offered])
+    seen, steps = {machine_code(parent): "the parent"}, []
+    left: Applicable = []
+    for made, text in offered:
+        reason = _stopped(of_kernel(compiled[source_hash(text)], kernel, everything), seen, made)
+        if reason:
+            steps.append(_step(made, reason))
+        else:
+            left.append((made, text))
+    offers = [(made.variant.optimization, made.variant.name) for made, _ in offered]
+    found = [*steps, *_timed(left, source, compiler)]
+    return tuple(sorted(found, key=lambda step: offers.index((step.optimization, step.variant))))
+
+
+def _stopped(candidate: Compilation, seen: dict[tuple[str, ...], str], made: Proposal) -> str | None:
+    """Why a candidate need not run: it does not compile, or the same machine code has been seen."""
+    if isinstance(candidate, CompileFailure):
+        return f"crash: {candidate.message}"
+    name = f"{made.variant.optimization} {made.variant.name}"
+    same = seen.setdefault(machine_code(candidate), name)
+    return None if same == name else f"no-op: the machine code of {same}"
+
+
+def _timed(left: Applicable, source: str, compiler: Compiler) -> list[Step]:
+    """Check all, several at a time (which also fills the compiler's cache); time those that are right."""
+    workload, parent = compiler.workload, compiler.path(source)
+    assert isinstance(workload, Workload)
+
+    def check(one: tuple[Proposal, str]) -> str | None:
+        trial = check_on_device(workload, parent, compiler.path(one[1]))
+        if isinstance(trial, Died):
+            return f"crash: {trial.message}"
+        wrong = next((each for each in trial.checks if not each.passed), None)
+        return f"wrong: {wrong.configuration}: {wrong.reason}" if wrong else None
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        wrong = list(pool.map(check, left))
+    steps = [_step(one[0], reason) for one, reason in zip(left, wrong, strict=True) if reason]
+    right = [one for one, reason in zip(left, wrong, strict=True) if not reason]
+    for first in range(0, len(right), AT_ONCE):
+        steps += _race(workload, parent, right[first : first + AT_ONCE], compiler.path)
+    return steps
+
+
+def _race(
+    workload: Workload, parent: Path, group: Sequence[tuple[Proposal, str]], path: Callable[[str], Path]
+) -> list[Step]:
+    request = RaceRequest(workload, Source.of(parent), tuple(Source.of(path(text)) for _, text in group))
+    answer = isolate.run(race, request, timeout_s=120.0)
+    if not isinstance(answer, Died):
+        return [_step(made, "timed", timings) for (made, _), timings in zip(group, answer, strict=True)]
+    if len(group) == 1:
+        return [_step(group[0][0], f"crash: {answer.message}")]
+    return [step for one in group for step in _race(workload, parent, [one], path)]
+
+
+def _step(made: Proposal, outcome: str, timings: tuple[ConfigurationTiming, ...] = ()) -> Step:
+    return Step(made.variant.optimization, made.variant.name, outcome, timings)
+
+
+def main() -> None:
+    """Write after every kernel, so that a run that is cut short keeps what it has."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--budget", type=float, default=560.0)
+    options = parser.parse_args()
+    gpu = probe_gpu() or sys.exit("There is no CUDA GPU here.")
+    measured = Measurements(gpu.name, time.strftime("%Y-%m-%d"), ())
+    ends = time.monotonic() + options.budget
+    with tempfile.TemporaryDirectory(prefix="kdiag-ranking-") as scratch:
+        for folder in folders():
+            if (options.only and folder.name not in options.only) or time.monotonic() > ends:
+                continue
+            found = measure(folder, gpu, Path(scratch) / folder.name)
+            measured = replace(measured, kernels=(*measured.kernels, found))
+            write(options.out, measured)
+            print(_line(found), flush=True)
+
+
+def _line(found: KernelSteps) -> str:
+    timed = sorted((s for s in found.steps if s.speedup is not None), key=lambda s: -(s.speedup or 0))
+    best = ", ".join(f"{s.optimization} {s.variant} {s.speedup:.3f}" for s in timed[:3])
+    return f"{Path(found.folder).name}: {len(found.steps)} steps, {len(timed)} timed, {found.gpu_s:.0f} s; {best}"
+
+
+if __name__ == "__main__":
+    main()

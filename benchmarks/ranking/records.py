@@ -1,0 +1,82 @@
+"""What is measured of every step of every kernel, and where it stands between the GPU and the scores."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from dataclasses import dataclass
+from pathlib import Path
+
+from kdiag.codec import decode, encode
+from kdiag.executors.bench import Baseline
+from kdiag.records import ConfigurationTiming, Observations
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ("softmax", "rms_norm", "matmul_bf16", "matmul_fp32", "vector_add")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One applicable step. `outcome` is "timed", or why it was not; `timings` stand beside the unedited kernel."""
+
+    optimization: str
+    variant: str
+    outcome: str
+    timings: tuple[ConfigurationTiming, ...] = ()
+
+    @property
+    def speedup(self) -> float | None:
+        """The geometric mean over configurations, None for a step that was not timed."""
+        if not self.timings:
+            return None
+        product = 1.0
+        for timing in self.timings:
+            product *= timing.speedup
+        return float(product ** (1 / len(self.timings)))
+
+
+@dataclass(frozen=True)
+class KernelSteps:
+    """All single steps of one kernel in the order in which its edits offer them, with what was known of it before: the
+    baseline, and what was counted.
+    """
+
+    folder: str
+    kernel: str
+    baseline: Baseline
+    observed: Observations
+    steps: tuple[Step, ...]
+    gpu_s: float
+
+    @property
+    def held_out(self) -> bool:
+        """Whether no prior was set in view of this kernel."""
+        return "held_out" in self.folder
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """One run of `measure.py`."""
+
+    gpu: str
+    date: str
+    kernels: tuple[KernelSteps, ...]
+
+
+def folders() -> list[Path]:
+    """The workloads: of the examples, of the edits' effects, and those held out of any tuning."""
+    found = [ROOT / "examples" / name for name in EXAMPLES]
+    found += sorted(path.parent for path in (ROOT / "benchmarks/edit_effects").glob("*/workload.py"))
+    return found + sorted(path.parent for path in Path(__file__).parent.glob("held_out/*/workload.py"))
+
+
+def write(path: Path, measured: Measurements) -> None:
+    """Write as JSON, compressed if the name ends in .xz."""
+    text = json.dumps(encode(measured), separators=(",", ":")).encode()
+    path.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME) if path.suffix == ".xz" else text)
+
+
+def read(path: Path) -> Measurements:
+    """Read what `write` wrote."""
+    data = path.read_bytes()
+    return decode(Measurements, json.loads(lzma.decompress(data) if path.suffix == ".xz" else data))

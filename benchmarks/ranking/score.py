@@ -1,0 +1,162 @@
+"""Is the first suggestion right? Scores three orders of steps by what every step did on the GPU.
+
+    PYTHONPATH=src:benchmarks python benchmarks/ranking/score.py STEPS.json.xz [--markdown] [--verbose]
+
+kdiag's plan is made anew from what was counted before any edit, so that a change of rules can be judged without a GPU.
+The other two orders are the published playbook's, A to J, and that of the optimization loop's tiers by class of
+bottleneck; within an optimization both take the variant that its edit offers first. An order skips what turns out a
+no-op, as every tool with a compiler can. The best single step is that of all steps measured, or to leave the kernel alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ranking.records import ROOT, KernelSteps, Measurements, read
+
+from kdiag import workload as workloads
+from kdiag.loop import headroom
+from kdiag.loop.candidates import PlanRequest, plan
+from kdiag.loop.compiler import Compiler
+from kdiag.loop.findings import gather
+from kdiag.planner.order import tier_order
+from kdiag.records import Diagnosis, Suggestion
+from kdiag.workload import Workload
+
+PLAYBOOK = "ABCDEFGHIJ"
+CLOSE = 0.95  # of the best step's speed-up
+Order = Sequence[Suggestion]
+
+
+@dataclass(frozen=True)
+class Score:
+    """How an order did on one kernel: its first step and what that gave, what the best gave, and NDCG@3 (1 is ideal)."""
+
+    first: str
+    speedup: float
+    best: float
+    ndcg: float
+
+    @property
+    def hit(self) -> bool:
+        """Whether the first step is within 5 % of the best single one."""
+        return self.speedup >= CLOSE * self.best
+
+    @property
+    def regret(self) -> float:
+        """The share of the best speed-up that the first step leaves, 0 for the best itself."""
+        return 1 - self.speedup / self.best
+
+
+def scores(found: KernelSteps, scratch: Path) -> dict[str, Score]:
+    """The score of each order on one kernel."""
+    suggested, diagnosis = _plan(found, scratch)
+    offers = [(step.optimization, step.variant) for step in found.steps]
+    listed = [s for s in suggested if s.optimization in PLAYBOOK and _pair(s) in offers]
+    listed.sort(key=lambda s: (s.optimization, offers.index(_pair(s))))
+    tiers = tier_order(diagnosis)
+    orders = {
+        "kdiag": suggested,
+        "playbook": listed,
+        "tiers": sorted(listed, key=lambda s: tiers.index(s.tier)),
+    }
+    # A step that is wrong or dies leaves the kernel as it was.
+    measured = {
+        (s.optimization, s.variant): s.speedup or 1.0 for s in found.steps if "no-op" not in s.outcome
+    }
+    return {name: score(order, measured) for name, order in orders.items()}
+
+
+def score(order: Order, measured: Mapping[tuple[str, str], float]) -> Score:
+    """Score one order by the speed-ups measured."""
+    tried = [(s, measured[_pair(s)]) for s in order if _pair(s) in measured]
+    best = max(1.0, *measured.values())
+    gains = [max(0.0, math.log(speedup)) for _, speedup in tried[:3]]
+    ideal = _dcg(sorted((max(0.0, math.log(each)) for each in measured.values()), reverse=True)[:3])
+    first, speedup = (
+        (f"{tried[0][0].optimization} {tried[0][0].variant}", tried[0][1]) if tried else ("-", 1.0)
+    )
+    return Score(first, speedup, best, _dcg(gains) / ideal if ideal > math.log(1.01) else 1.0)
+
+
+def _dcg(gains: Sequence[float]) -> float:
+    return sum(gain / math.log2(place + 2) for place, gain in enumerate(gains))
+
+
+def _plan(found: KernelSteps, scratch: Path) -> tuple[list[Suggestion], Diagnosis]:
+    """The applicable suggestions in kdiag's order, and the diagnosis."""
+    workload = workloads.read(ROOT / found.folder)
+    assert isinstance(workload, Workload)
+    compiler = Compiler(workload, workload.kernel_file.name, "sm_90", scratch)
+    source = workloads.read_source(workload.kernel_file)
+    findings = gather(source, found.kernel, compiler, None, found.observed)
+    left = headroom.headroom(found.baseline, headroom.times(found.baseline))
+    suggestions = plan(PlanRequest(source, found.kernel, findings, "yes", left), compiler)
+    return [s for s in suggestions if s.applicable], findings.diagnosis
+
+
+def _pair(suggestion: Suggestion) -> tuple[str, str]:
+    return (suggestion.optimization, suggestion.variant)
+
+
+def summary(rows: Sequence[Score]) -> str:
+    """Share of hits, median regret and mean NDCG@3."""
+    hits, regret = sum(row.hit for row in rows), statistics.median(row.regret for row in rows)
+    worst = min(row.speedup for row in rows)
+    ndcg = statistics.mean(row.ndcg for row in rows)
+    return f"{hits} of {len(rows)} | {100 * regret:.1f} % | {ndcg:.2f} | {worst:.2f}x"
+
+
+def report(measured: Measurements, known: Mapping[str, dict[str, Score]]) -> str:
+    """Two Markdown tables: every kernel, then every order."""
+    lines = [f"{measured.gpu}, {measured.date}", ""]
+    lines += [
+        "| kernel | steps | best single step | kdiag's first | playbook's first | tiers' first |",
+        "|---|---|---|---|---|---|",
+    ]
+    for found in measured.kernels:
+        row = known[found.folder]
+        timed = [s for s in found.steps if s.speedup is not None]
+        best = max(timed, key=lambda s: s.speedup or 0.0, default=None)
+        name = (
+            "none"
+            if best is None or (best.speedup or 0) < 1
+            else f"{best.optimization} {best.variant} {best.speedup:.2f}x"
+        )
+        cells = [f"{each.first} {each.speedup:.2f}x{'' if each.hit else ' ✗'}" for each in row.values()]
+        held = " (held out)" if found.held_out else ""
+        lines.append(f"| {Path(found.folder).name}{held} | {len(timed)} | {name} | {' | '.join(cells)} |")
+    lines += [
+        "",
+        "| order | kernels | first within 5 % of the best | median regret | NDCG@3 | worst first step |",
+        "|---|---|---|---|---|---|",
+    ]
+    for order in ("kdiag", "playbook", "tiers"):
+        for part, apart in (("tuned", False), ("held out", True)):
+            rows = [known[k.folder][order] for k in measured.kernels if k.held_out == apart]
+            if rows:
+                lines.append(f"| {order} | {part} | {summary(rows)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("steps", type=Path)
+    options = parser.parse_args()
+    measured = read(options.steps)
+    with tempfile.TemporaryDirectory(prefix="kdiag-ranking-") as scratch:
+        known = {
+            each.folder: scores(each, Path(scratch) / Path(each.folder).name) for each in measured.kernels
+        }
+    print(report(measured, known))
+
+
+if __name__ == "__main__":
+    main()
