@@ -23,6 +23,7 @@ from ranking.records import ROOT, KernelSteps, Measurements, Step, folders, writ
 from kdiag import isolate
 from kdiag import workload as workloads
 from kdiag.diagnose.report.read import read_launches
+from kdiag.errors import KdiagError
 from kdiag.executors.bench import Counters, Source
 from kdiag.executors.device_bench import DeviceBench, check_on_device, probe_gpu
 from kdiag.executors.edits.base import Subject
@@ -41,7 +42,7 @@ Applicable = list[tuple[Proposal, str]]
 
 
 def measure(folder: Path, gpu: Gpu, scratch: Path) -> KernelSteps:
-    """Everything about one kernel. Raises SystemExit if the unedited kernel fails."""
+    """Everything about one kernel. Raises KdiagError if the unedited kernel fails."""
     began = time.monotonic()
     found = workloads.read(folder)
     assert isinstance(found, Workload)
@@ -55,7 +56,7 @@ def measure(folder: Path, gpu: Gpu, scratch: Path) -> KernelSteps:
     )
     baseline = bench.baseline(compiler.path(source))
     if isinstance(baseline, Died) or not baseline.passed:
-        raise SystemExit(f"{folder.name}: the unedited kernel fails: {baseline}")
+        raise KdiagError(f"{folder.name}: the unedited kernel fails: {baseline}")
     counted = bench.counters(compiler.path(source), kernel)
     observed = dict(headroom.observations(baseline, headroom.times(baseline)))
     observed |= counted.observations if isinstance(counted, Counters) else {}
@@ -146,7 +147,11 @@ def main() -> None:
         for folder in folders():
             if (options.only and folder.name not in options.only) or time.monotonic() > ends:
                 continue
-            found = measure(folder, gpu, Path(scratch) / folder.name)
+            try:
+                found = measure(folder, gpu, Path(scratch) / folder.name)
+            except KdiagError as error:
+                print(f"{folder.name}: left out: {error}", flush=True)
+                continue
             measured = replace(measured, kernels=(*measured.kernels, found))
             write(options.out, measured)
             print(_line(found), flush=True)

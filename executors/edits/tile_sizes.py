@@ -21,6 +21,7 @@ from kdiag.executors.edits.launches.tile_constant import TileConstant
 from kdiag.executors.edits.launches.tile_constants import tile_constants
 from kdiag.executors.edits.launches.tile_reductions import calls_unseen, reduces
 from kdiag.executors.edits.launches.tile_shapes import shapes
+from kdiag.executors.edits.launches.wrapper import hidden_builtin
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, integer, nodes, read_kernel, replace
 from kdiag.records import Place, Promise, Safety, Scalar, Variant
@@ -55,20 +56,10 @@ class TileSizes(Edit):
         tiles = _read(subject.source, subject.kernel)
         if isinstance(tiles, Skipped):
             return tiles
-        unknown = variant.settings.keys() - {WARPS} - tiles.by_setting.keys()
-        if unknown:
-            return Skipped(tiles.reason or f"the kernel has no tile size named {', '.join(sorted(unknown))}")
-        if not tiles.resized(variant.settings):
-            return Skipped(tiles.reason or "the tiles have these sizes already")
+        if (refusal := tiles.refusal(variant.settings)) is not None:
+            return refusal
         changes: dict[cst.CSTNode, cst.CSTNode] = {}
         for constant, size in tiles.resized(variant.settings):
-            if not constant.allows(size):
-                why = (
-                    "smaller: the kernel relies on its multiples"
-                    if constant.shrinks
-                    else "larger: it holds a row"
-                )
-                return Skipped(f"{constant.name} can only become {why}")
             changes.update(constant.replacements(size))
         warps, read = variant.settings.get(WARPS), tiles.read
         if isinstance(warps, int) and warps != tiles.warps:
@@ -113,6 +104,23 @@ class _Tiles:
             for constant in self.constants
             if isinstance(size := settings.get(constant.setting), int) and size != constant.value
         ]
+
+    def refusal(self, settings: Mapping[str, Scalar]) -> Skipped | None:
+        """Why the settings cannot be written, None if they can."""
+        unknown = settings.keys() - {WARPS} - self.by_setting.keys()
+        if unknown:
+            return Skipped(self.reason or f"the kernel has no tile size named {', '.join(sorted(unknown))}")
+        resized = self.resized(settings)
+        if not resized:
+            return Skipped(self.reason or "the tiles have these sizes already")
+        for constant, size in resized:
+            if not constant.allows(size):
+                relied = "smaller: the kernel relies on its multiples"
+                return Skipped(
+                    f"{constant.name} can only become {relied if constant.shrinks else 'larger: it holds a row'}"
+                )
+        bounded = any(constant.capped for constant, _ in resized)
+        return hidden_builtin(self.read, "min") if bounded else None
 
     def possible(self, settings: Mapping[str, Scalar]) -> bool:
         """Whether the settings change a size, and none to one that it may not take."""

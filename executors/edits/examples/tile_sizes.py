@@ -215,4 +215,12 @@ EXAMPLES = (
         refused="neither the grid nor a loop of the kernel counts tiles of block",
         settings={"block": 512},
     ),
+    Example(
+        "the smaller of two would be another function's",
+        "double_kernel",
+        "block=1024",
+        f"from numpy import *\n{FROM_DATA}",
+        refused="may give min another meaning",
+        settings={"block": 1024},
+    ),
 )

@@ -12,7 +12,7 @@ import click
 from kdiag.errors import FAILURE, KdiagError
 from kdiag.executors.edits.registry import EDITS, offers
 from kdiag.executors.user_file import replace_text
-from kdiag.loop.applying import EditRequest, choose, compiler_says, edit_named, subject
+from kdiag.loop.applying import EditRequest, choose, compiler_says, edit_named, expected, subject
 from kdiag.loop.compiler import TARGETS, Compiler
 from kdiag.loop.findings import choose_kernel
 from kdiag.records import failed
@@ -24,7 +24,9 @@ from kdiag.workload import of_kernel_file, read_source
 @click.command("apply")
 @click.argument("kernel_file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("optimization", required=False)
-@click.option("--variant", metavar="NAME|K=V,...", help="Which variant.  [default: the most promising one]")
+@click.option(
+    "--variant", metavar="NAME|K=V,...", help="Which variant.  [default: what the planner expects most of]"
+)
 @click.option("--list", "listing", is_flag=True, help="All variants, of OPTIMIZATION or of every edit.")
 @click.option("--kernel", help="The @ct.kernel function, if the file has several.")
 @click.option(
@@ -54,7 +56,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     """Show what an edit changes in a kernel: the diff, its safety, what the compiler must say of it, and warnings.
 
     \b
-    kdiag apply softmax.py H                     the most promising variant of H
+    kdiag apply softmax.py H                     the variant of H that the planner expects most of
     kdiag apply matmul.py G --variant tile_k=32  any setting
     kdiag apply softmax.py --list                what there is for this kernel
 
@@ -76,10 +78,10 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
             every = {edit.id: (edit.title, offers(edit, about, request.file)) for edit in edits}
             _print_list(request, every, as_json)
             return
-        proposal, others = choose(edits[0], about, request.file, variant)
-        report = EditReport(
-            name, target, str(kernel_file), proposal, others, compiler_says(request, proposal)
-        )
+        proposal, others = choose(edits[0], request, variant)
+        (suggestion,) = expected(request, (proposal,))
+        gates = compiler_says(request, proposal)
+        report = EditReport(name, target, str(kernel_file), proposal, others, suggestion, gates)
     if write and proposal.source is not None:
         report = _written(report, kernel_file, source)
     if as_json:

@@ -9,8 +9,10 @@ from kdiag.executors.edits.base import Edit, Subject
 from kdiag.executors.edits.registry import EDITS, offer, offers
 from kdiag.executors.gates.pipeline import without_device
 from kdiag.loop.compiler import Compiler, of_kernel
+from kdiag.loop.findings import gather
 from kdiag.loop.inspection import Pair, inspection_of
-from kdiag.records import CompileFailure, GateRecord, Proposal, Scalar, Variant
+from kdiag.planner.rank import PlanInputs, rank
+from kdiag.records import CompileFailure, GateRecord, Proposal, Scalar, Suggestion, Variant
 from kdiag.rules import load_playbook
 
 
@@ -47,18 +49,19 @@ def subject(request: EditRequest) -> tuple[Subject, str]:
     return Subject(request.source, request.kernel, request.compiler.target, launches), ""
 
 
-def choose(
-    edit: Edit, about: Subject, file: str, wanted: str | None
-) -> tuple[Proposal, tuple[Proposal, ...]]:
+def choose(edit: Edit, request: EditRequest, wanted: str | None) -> tuple[Proposal, tuple[Proposal, ...]]:
     """The variant that is meant, and all that the edit offers for this kernel.
 
-    `wanted` is a name or settings as in "tile_m=64,tile_n=128", which need not be among those offered; None: the most
-    promising one that applies. Raises UsageError for a name there is none of.
+    `wanted` is a name or settings as in "tile_m=64,tile_n=128", which need not be among those offered; None: of those
+    that apply the one that the planner expects most of. Raises UsageError for a name there is none of.
     """
+    about, file = subject(request)[0], request.file
     every = offers(edit, about, file)
     if wanted is None:
-        first = next((made for made in every if made.source is not None), None)
-        return first or (every[0] if every else offer(edit, about, Variant(edit.id, ""), file)), every
+        if any(made.source is not None for made in every):
+            best = expected(request, every)[0].proposal
+            return best or every[0], every
+        return every[0] if every else offer(edit, about, Variant(edit.id, ""), file), every
     named = next((made for made in every if made.variant.name == wanted), None)
     if named is not None:
         return named, every
@@ -69,6 +72,22 @@ def choose(
     close = [made for made in every if settings.items() <= made.variant.settings.items()]
     best = next((made for made in close if made.source is not None), None)
     return best or offer(edit, about, Variant(edit.id, wanted, settings), file), every
+
+
+def expected(request: EditRequest, proposals: tuple[Proposal, ...]) -> tuple[Suggestion, ...]:
+    """What the planner expects of these proposals from source and compiler alone, the most promising first."""
+    findings = gather(request.source, request.kernel, request.compiler)
+    inputs = PlanInputs(
+        target=request.compiler.target,
+        diagnosis=findings.diagnosis,
+        headroom=findings.headroom,
+        proposals=proposals,
+        compiled={},
+        parent=findings.compilation,
+        allow_rounding="yes",
+        tried={},
+    )
+    return tuple(s for s in rank(inputs) if s.proposal in proposals)
 
 
 def compiler_says(request: EditRequest, proposal: Proposal) -> tuple[GateRecord, ...]:

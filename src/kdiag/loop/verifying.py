@@ -58,8 +58,8 @@ def _planned(request: VerifyRequest, compiler: Compiler) -> Proposal | None:
     if request.edit is None:
         return None
     name, _, variant = request.edit.partition(":")
-    edit, about = edit_named(name), EditRequest(request.before, request.kernel, compiler.file_name, compiler)
-    proposal, _ = choose(edit, subject(about)[0], compiler.file_name, variant or None)
+    about = EditRequest(request.before, request.kernel, compiler.file_name, compiler)
+    proposal, _ = choose(edit_named(name), about, variant or None)
     if proposal.source is None:
         raise KdiagError(f"{request.edit} does not apply to the first file: {proposal.why_not}.")
     return proposal

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kdiag.records import GateRecord, Proposal
+from kdiag.records import GateRecord, Proposal, Suggestion
 
 
 @dataclass(frozen=True)
 class EditReport:
-    """One variant of one edit. `others` are all that the edit offers; `gates` what the compiler says, if it was asked.
+    """One variant of one edit. `others` are all that the edit offers, `suggestion` what the planner expects of this one
+    from source and compiler alone; `gates` what the compiler says, if it was asked.
 
     `undo` is a command line that restores the file after it was written, "" before.
     """
@@ -19,6 +20,7 @@ class EditReport:
     file: str
     proposal: Proposal
     others: tuple[Proposal, ...]
+    suggestion: Suggestion
     gates: tuple[GateRecord, ...] = ()
     undo: str = ""
 

@@ -23,6 +23,8 @@ def to_json(report: EditReport) -> dict[str, object]:
         "optimization": made.variant.optimization,
         "title": made.title,
         **_variant(made),
+        "expected_speedup": asdict(report.suggestion.expected_speedup),
+        "explanation": report.suggestion.explanation,
         "where": None if made.where is None else asdict(made.where),
         "promises": [asdict(promise) for promise in made.promises],
         "warnings": list(made.warnings),

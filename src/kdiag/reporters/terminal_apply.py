@@ -25,6 +25,13 @@ def render(report: EditReport) -> None:
         return
     console = stdout_console()
     console.print(Text.assemble((name, "bold cyan"), f"  {made.title}, {made.safety.replace('-', ' ')}"))
+    speedup = report.suggestion.expected_speedup
+    console.print(
+        Text(
+            f"expected without a profile: {speedup.mid:.2f}x ({speedup.low:.2f} to {speedup.high:.2f}); "
+            "kdiag plan compares it with the other edits"
+        )
+    )
     for line in _facts(made):
         console.print(Text(line))
     if report.gates:
