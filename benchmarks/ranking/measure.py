@@ -37,7 +37,10 @@ from kdiag.records import Compilation, CompileFailure, ConfigurationTiming, Gpu,
 from kdiag.rules.load_metric_sets import counters, parse_capability
 from kdiag.workload import Workload, source_hash
 
-AT_ONCE = 6  # children that check, and candidates timed beside each other
+CHECKED_AT_ONCE, TIMED_AT_ONCE = 16, 10
+CHECK_S = (
+    60.0  # an edit that tunes at its first call may take longer; it then counts as one that gave no answer
+)
 Applicable = list[tuple[Proposal, str]]
 
 
@@ -102,18 +105,18 @@ def _timed(left: Applicable, source: str, compiler: Compiler) -> list[Step]:
     assert isinstance(workload, Workload)
 
     def check(one: tuple[Proposal, str]) -> str | None:
-        trial = check_on_device(workload, parent, compiler.path(one[1]))
+        trial = check_on_device(workload, parent, compiler.path(one[1]), timeout_s=CHECK_S)
         if isinstance(trial, Died):
             return f"crash: {trial.message}"
         wrong = next((each for each in trial.checks if not each.passed), None)
         return f"wrong: {wrong.configuration}: {wrong.reason}" if wrong else None
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(CHECKED_AT_ONCE) as pool:
         wrong = list(pool.map(check, left))
     steps = [_step(one[0], reason) for one, reason in zip(left, wrong, strict=True) if reason]
     right = [one for one, reason in zip(left, wrong, strict=True) if not reason]
-    for first in range(0, len(right), AT_ONCE):
-        steps += _race(workload, parent, right[first : first + AT_ONCE], compiler.path)
+    for first in range(0, len(right), TIMED_AT_ONCE):
+        steps += _race(workload, parent, right[first : first + TIMED_AT_ONCE], compiler.path)
     return steps
 
 

@@ -30,6 +30,7 @@ from kdiag.records import Diagnosis, Suggestion
 from kdiag.workload import Workload
 
 PLAYBOOK = "ABCDEFGHIJ"
+INVERSES = ("gather-scatter", "one-item-per-block", "freeze")  # which the published playbook does not know
 CLOSE = 0.95  # of the best step's speed-up
 Order = Sequence[Suggestion]
 
@@ -58,7 +59,11 @@ def scores(found: KernelSteps, scratch: Path) -> dict[str, Score]:
     """The score of each order on one kernel."""
     suggested, diagnosis = _plan(found, scratch)
     offers = [(step.optimization, step.variant) for step in found.steps]
-    listed = [s for s in suggested if s.optimization in PLAYBOOK and _pair(s) in offers]
+    listed = [
+        s
+        for s in suggested
+        if _pair(s) in offers and s.optimization in PLAYBOOK and s.variant not in INVERSES
+    ]
     listed.sort(key=lambda s: (s.optimization, offers.index(_pair(s))))
     tiers = tier_order(diagnosis)
     orders = {

@@ -9,7 +9,8 @@ from itertools import product
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.hints import Hints, present_value
+from kdiag.executors.edits.hints import Hints, multiplies_matrices, present_value
+from kdiag.executors.edits.launches.accumulators import accumulator_fits
 from kdiag.executors.edits.launches.launch_site import function_around
 from kdiag.executors.edits.launches.search import (
     constants,
@@ -31,7 +32,7 @@ from kdiag.executors.edits.syntax.kernel_source import (
 from kdiag.records import Safety, Scalar
 
 HINTS, TILES, BOTH = "hints", "tiles", "tiles-and-hints"
-MOST = 40
+MOST = 24
 # With every tile size, only the hints that changed most where they were measured.
 FEW_HINTS = (("occupancy", 2), ("occupancy", 4), ("num_worker_warps", 8))
 
@@ -125,12 +126,20 @@ def _space(subject: Subject, read: KernelSource, variant: str) -> _Space | Skipp
         hints = [hint for hint in hints if hint in FEW_HINTS]
     present: dict[str, Scalar] = {name: integer(present_value(read, name)) for name, _ in hints}
     columns = tuple(present)
+    matrices = multiplies_matrices(read)
     entries: dict[tuple[Scalar, ...], None] = {}
     for row, hint in product(rows, [None, *hints]):
         chosen = present | ({} if hint is None else dict([hint]))
         if variant == TILES and "num_worker_warps" in row:
             continue
         chosen |= {name: value for name, value in row.items() if name in columns and hint is None}
+        if (
+            found is not None
+            and entries
+            and matrices
+            and not accumulator_fits(read, found, {**row, **chosen})
+        ):
+            continue
         entries.setdefault((*(row[name] for name in names), *(chosen[name] for name in columns)))
     if len(entries) < 2:
         return Skipped("the search would have one configuration")

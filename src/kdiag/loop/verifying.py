@@ -10,7 +10,7 @@ from pathlib import Path
 from kdiag.errors import KdiagError
 from kdiag.executors.device_bench import check_on_device, probe_gpu
 from kdiag.executors.gates.correctness import correctness
-from kdiag.loop.applying import EditRequest, choose, edit_named, subject
+from kdiag.loop.applying import EditRequest, choose, edit_named
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.inspection import Pair, inspect

@@ -1,0 +1,32 @@
+"""Does the accumulator of a matrix product fit the registers of its block? What does not spills, and takes long to compile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kdiag.executors.edits.arithmetic.matrix_roles import roles
+from kdiag.executors.edits.launches.search_tiles import Sizes
+from kdiag.executors.edits.syntax.kernel_source import KernelSource
+from kdiag.records import Scalar
+
+THREADS_PER_WARP = 32
+# Worker warps where no hint says otherwise: num_worker_warps=4 gives the machine code of no hint (tileiras 13.4).
+WORKER_WARPS = 4
+# Of 255 registers a thread. bf16 4096^3 on sm_90: 128x128 at four warps needs 128 for the accumulator and has no stack
+# frame; 128x256 needs 256 and has one of 1,808 bytes; at eight warps it needs 128 and has none.
+MOST_REGISTERS = 160
+
+
+def accumulator_fits(read: KernelSource, sizes: Sizes, setting: Mapping[str, Scalar]) -> bool:
+    """Whether a float32 accumulator of this setting's tile fits; True where its size is not known.
+
+    `setting` gives the tile sizes by the wrapper's names, and hints.
+    """
+    by_parameter = {constant.parameter: name for name, constant in sizes.constants.items()}
+    part = roles(read, list(by_parameter))
+    rows, columns = (setting.get(by_parameter.get(each or "", "")) for each in (part.m, part.n))
+    if not isinstance(rows, int) or not isinstance(columns, int):
+        return True
+    warps = setting.get("num_worker_warps")
+    threads = THREADS_PER_WARP * (warps if isinstance(warps, int) else WORKER_WARPS)
+    return rows * columns <= MOST_REGISTERS * threads
