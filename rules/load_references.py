@@ -1,4 +1,6 @@
-"""The reference pages: of the optimizations, of the causes, and of concepts; found by name or by what is near it."""
+"""The reference pages: of optimizations and concepts, and those of causes, written from their rules; found by name or
+by what is near it.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,8 @@ from importlib.resources import files
 from typing import Literal
 
 from kdiag.rules import load_playbook
+from kdiag.rules.cause_page import render
+from kdiag.rules.load_causes import load_causes
 
 PACKAGE = "kdiag.references"
 INDEX = "README.md"
@@ -43,15 +47,10 @@ def load() -> Mapping[str, Page]:
     folder = files(PACKAGE)
     optimizations = {entry.reference: entry.id for entry in load_playbook.load().values()}
     texts = {e.name: e.read_text() for e in folder.iterdir() if e.name.endswith(".md") and e.name != INDEX}
-    causes = {
-        e.name: e.read_text()
-        for e in folder.joinpath("causes").iterdir()
-        if e.name.endswith(".md") and e.name != INDEX
-    }
     pages = [
         _page(name, "optimization", texts[file]) for file, name in optimizations.items() if file in texts
     ]
-    pages += [_page(file.removesuffix(".md"), "cause", causes[file]) for file in sorted(causes)]
+    pages += [_page(name, "cause", render(rule)) for name, rule in sorted(load_causes().items())]
     pages += [
         _page(file.removesuffix(".md"), "concept", texts[file])
         for file in sorted(texts)

@@ -1,16 +1,13 @@
-"""The reference page of a cause, written from its rule: `python -m kdiag.reporters.cause_page references/causes`."""
+"""The reference page of a cause, written from its rule whenever it is read."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from kdiag.rules import load_playbook
-from kdiag.rules.load_causes import CauseRule, Pattern, load_causes
+from kdiag.rules.load_causes import CauseRule, Pattern
 from kdiag.rules.load_metrics import load_metrics
 
-INDEX = "README.md"
 LEGEND = (
     "Each observation is graded from 0 to 1 between the two figures. What counts *for it* is averaged by weight; what "
     "*caps it* can only take away; a pattern without a figure it needs is not evaluated."
@@ -70,15 +67,15 @@ def _pattern(pattern: Pattern) -> str:
 
 
 def _treated_by(cause: str) -> str:
-    """Links to the playbook's pages, with the best that was measured or guessed for this cause."""
-    links = []
+    """The optimizations, with the best that was measured or guessed for this cause."""
+    known = []
     for optimization in load_playbook.load().values():
         gains = [gain for each in optimization.treats if each.cause == cause for gain in each.gains.values()]
         if gains:
             best = max(gains, key=lambda gain: gain.mid)
-            known = f"{best.mid:g}x" if best.n else "not measured"
-            links.append(f"[{optimization.id}](../{optimization.reference}) {optimization.title} ({known})")
-    return ", ".join(links) + "." if links else ""
+            figure = f"{best.mid:g}x" if best.n else "not measured"
+            known.append(f"`{optimization.id}` {optimization.title} ({figure})")
+    return ", ".join(known) + "." if known else ""
 
 
 def _counters(rule: CauseRule) -> list[str]:
@@ -91,33 +88,6 @@ def _counters(rule: CauseRule) -> list[str]:
     return ["\n".join(lines)] if lines else []
 
 
-def index() -> str:
-    """All causes by class, as Markdown."""
-    lines = [
-        "# Causes",
-        "",
-        "Written from `rules/causes`; the class says which resource ran out, the cause why.",
-        "",
-    ]
-    rules = load_causes()
-    for bottleneck in dict.fromkeys(rule.bottleneck for rule in rules.values()):
-        mine = [rule for rule in rules.values() if rule.bottleneck == bottleneck]
-        lines += [f"* **{bottleneck}**: " + ", ".join(f"[{rule.id}]({rule.id}.md)" for rule in mine)]
-    return "\n".join(lines) + "\n"
-
-
 def _example(name: str, shown: bool, metrics: Mapping[str, float]) -> str:
     figures = ", ".join(f"{metric} {value:g}" for metric, value in metrics.items())
     return f"* **{'this' if shown else 'not this'}**: {name} ({figures})"
-
-
-def write(folder: Path) -> None:
-    """Write the page of every cause into `folder`, and their index."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, rule in load_causes().items():
-        (folder / f"{name}.md").write_text(render(rule))
-    (folder / INDEX).write_text(index())
-
-
-if __name__ == "__main__":
-    write(Path(sys.argv[1]))
