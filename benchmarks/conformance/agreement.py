@@ -1,7 +1,11 @@
-"""Whether a result agrees with the recorded one, by the case's tolerance."""
+"""Whether a result agrees with the recorded one, by the case's tolerance.
+
+Of what must be met exactly a digest is enough, and takes a fifth of the room.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -9,6 +13,15 @@ from bits import FLOATS, storage, width
 from case import Case, Data, Tolerance
 
 SHOWN = 4
+DIGEST_BYTES = 8  # a multiple of every element
+
+
+def digest(data: Data, output: bytes) -> bytes:
+    """What stands for an array that must be met exactly; any NaN counts as any other."""
+    bits = np.frombuffer(output, storage(data.dtype)).copy()
+    if data.dtype in FLOATS:
+        bits[is_nan(data.dtype, bits)] = ~bits.dtype.type(0)
+    return hashlib.sha256(bits.tobytes()).digest()[:DIGEST_BYTES]
 
 
 def disagreements(case: Case, expected: tuple[bytes, ...], got: list[bytes]) -> list[str]:
@@ -20,7 +33,14 @@ def disagreements(case: Case, expected: tuple[bytes, ...], got: list[bytes]) -> 
 
 
 def compare(data: Data, want: bytes, have: bytes, tolerance: Tolerance) -> list[str]:
-    """At most one line, naming the first elements that differ."""
+    """At most one line, naming the first elements that differ; `want` may be the digest of a longer array."""
+    if tolerance.kind == "exact" and len(want) == DIGEST_BYTES < len(have):
+        same = digest(data, have) == want
+        return (
+            []
+            if same
+            else [f"{data.dtype}{list(data.shape)}: not what was recorded, of which there is a digest"]
+        )
     if len(want) != len(have):
         return [f"{data.dtype}{list(data.shape)}: {len(have)} bytes instead of {len(want)}"]
     a, b = (np.frombuffer(part, storage(data.dtype)) for part in (want, have))
