@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from kdiag.isolate import Died
-from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, Observations
+from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated, Observations
 from kdiag.workload import source_hash
 
 
@@ -34,7 +34,8 @@ class ConfigurationBaseline:
 
     `ms` is the median device time, `spread_ms` its interquartile range. `limit_ms` is the shortest time that the
     workload's own bytes and operations allow at the copy bandwidth and matrix rate measured on this card in the
-    same process; None when the workload does not say or nothing was measured.
+    same process; None when the workload does not say or nothing was measured. `least_ms` is what no correct kernel
+    can undercut (see `physical_limit`).
     """
 
     configuration: str
@@ -44,16 +45,21 @@ class ConfigurationBaseline:
     limited_by: str | None = None
     gbs: float | None = None
     tflops: float | None = None
+    least_ms: float | None = None
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """Iteration 0: correctness and time of the kernel as it is. `copy_gbs` counts bytes read and written."""
+    """Iteration 0: correctness and time of the kernel as it is. `copy_gbs` counts bytes read and written.
+
+    `not_evaluated` is what no candidate of the run is asked, because this kernel does not pass it.
+    """
 
     checks: tuple[ConfigurationCheck, ...]
     configurations: tuple[ConfigurationBaseline, ...]
     copy_gbs: float | None = None
     matrix_tflops: float | None = None
+    not_evaluated: tuple[NotEvaluated, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -62,10 +68,14 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Trial:
-    """One candidate against its parent. `timings` is empty when a check failed: wrong code is not timed."""
+    """One candidate against its parent. `timings` is empty when a check failed: wrong code is not timed.
+
+    `not_evaluated` as in `Baseline`, where it was found out for this candidate alone.
+    """
 
     checks: tuple[ConfigurationCheck, ...]
     timings: tuple[ConfigurationTiming, ...]
+    not_evaluated: tuple[NotEvaluated, ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -16,6 +16,7 @@ from kdiag.executors.gates.correctness import describe, worst
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, GateRecord, Iteration, Verdict
 from kdiag.rules.load_policies import Policy
 
+EXACT_UNITS = 2.0  # roundings to the output's type; a parent that is more exact forbids no more
 _ROUNDING = 1e-9  # of the logarithms of a geometric mean, so that exactly 5 % counts as 5 %
 
 
@@ -25,7 +26,8 @@ class CandidateOutcome:
 
     `gates` as far as they ran; `died` says how its launch or its child process ended, if it did not answer;
     `measured` is False where there is nothing to measure with. `so_far` is the parent's speed-up over the baseline
-    by configuration (see `speedup_so_far`): small losses must not add up to a regression.
+    by configuration (see `speedup_so_far`): small losses must not add up to a regression. So are `parent_errors`, of an
+    edit that may not change rounding, and `least_ms`, which no correct kernel can undercut.
     """
 
     gates: tuple[GateRecord, ...] = ()
@@ -34,6 +36,8 @@ class CandidateOutcome:
     timings: tuple[ConfigurationTiming, ...] = ()
     measured: bool = True
     so_far: Mapping[str, float] = field(default_factory=dict)
+    parent_errors: Mapping[str, float] = field(default_factory=dict)
+    least_ms: Mapping[str, float] = field(default_factory=dict)
 
 
 def decide(outcome: CandidateOutcome, policy: Policy) -> Verdict:
@@ -42,6 +46,8 @@ def decide(outcome: CandidateOutcome, policy: Policy) -> Verdict:
     for rule in rules:
         if (verdict := rule(outcome)) is not None:
             return verdict
+    if (verdict := _less_accurate(outcome, policy) or _impossible(outcome)) is not None:
+        return verdict
     return _slower(outcome, policy) or _undecided(outcome.timings, policy) or _faster(outcome.timings, policy)
 
 
@@ -68,6 +74,13 @@ def speedup_so_far(iterations: Sequence[Iteration]) -> dict[str, float]:
         for timing in row.timings if row.n > 0 and row.verdict == "keep" else ():
             product[timing.configuration] = product.get(timing.configuration, 1.0) * timing.speedup
     return product
+
+
+def errors(iterations: Sequence[Iteration]) -> dict[str, float]:
+    """The best version's error by configuration: of the baseline, or of the edit that was kept last."""
+    kept = [row for row in iterations if row.verdict == "keep"]
+    checks = kept[-1].checks if kept else ()
+    return {check.configuration: check.error for check in checks if check.error is not None}
 
 
 def _crash(outcome: CandidateOutcome) -> Verdict | None:
@@ -106,6 +119,29 @@ def _unmeasured(outcome: CandidateOutcome) -> Verdict | None:
         figures = (timing.speedup, timing.low, timing.high)
         if not all(math.isfinite(figure) and figure > 0 for figure in figures) or not timing.noise_floor >= 0:
             return Verdict("inconclusive", f"the timing of {timing.configuration} is unusable")
+    return None
+
+
+def _less_accurate(outcome: CandidateOutcome, policy: Policy) -> Verdict | None:
+    for check in outcome.checks:
+        parent = outcome.parent_errors.get(check.configuration)
+        if parent is None or check.error is None or check.unit is None:
+            continue
+        if check.error > policy.error_factor * max(parent, EXACT_UNITS * check.unit):
+            figures = f"{check.error:.3g} in {check.configuration}, the parent's {parent:.3g}"
+            return Verdict("revert", f"its error is {figures}, and the edit is not said to change rounding")
+    return None
+
+
+def _impossible(outcome: CandidateOutcome) -> Verdict | None:
+    for timing in outcome.timings:
+        least = outcome.least_ms.get(timing.configuration, 0.0)
+        if timing.candidate_ms < least:
+            took = f"{timing.candidate_ms:.4g} ms in {timing.configuration}"
+            why = "either bytes_moved() or flops() is wrong or work was skipped"
+            return Verdict(
+                "inconclusive", f"{took} is less than the {least:.4g} ms that this card needs: {why}"
+            )
     return None
 
 

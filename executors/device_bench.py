@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kdiag import isolate
 from kdiag.errors import ToolMissing
 from kdiag.executors.bench import Baseline, Counters, Source, Trial
 from kdiag.executors.ncu.collect import NoCounters, collect
 from kdiag.isolate import Died
-from kdiag.records import Gpu, Observations
+from kdiag.records import ConfigurationCheck, Gpu, NotEvaluated, Observations
 from kdiag.workload import Workload
+
+if TYPE_CHECKING:
+    from kdiag.executors.device_jobs import BaselineRequest
 
 PROBE_S = 120.0  # the first child also waits for the server's `import torch`
 
@@ -32,20 +36,23 @@ class DeviceBench:
     metrics: tuple[str, ...]
     read_report: Callable[[Path, str], Observations]
     timeout_s: float = 120.0
+    _admitted: set[str] = field(init=False, default_factory=set)
 
     def gpu(self) -> Gpu | None:
         """The card that measures."""
         return self.card
 
     def baseline(self, source: Path) -> Baseline | Died:
-        """Check and time one source."""
+        """Check and time one source, and find out what else it can do: candidates must be able to do that as well."""
         from kdiag.executors import device_jobs
 
-        return isolate.run(
-            device_jobs.baseline,
-            device_jobs.BaselineRequest(self.workload, Source.of(source)),
-            timeout_s=self.timeout_s,
-        )
+        request = device_jobs.BaselineRequest(self.workload, Source.of(source))
+        answer = isolate.run(device_jobs.baseline, request, timeout_s=self.timeout_s)
+        if isinstance(answer, Died) or not answer.passed:
+            return answer
+        found = _survey(request, self.timeout_s)
+        self._admitted.update(check.configuration for check in found.checks)
+        return replace(answer, checks=(*answer.checks, *found.checks), not_evaluated=found.not_evaluated)
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
         """Profile the second launch of `kernel` in the first configuration with Nsight Compute."""
@@ -60,7 +67,9 @@ class DeviceBench:
         """Check `candidate`, then time it interleaved with `parent`."""
         from kdiag.executors import device_jobs
 
-        request = device_jobs.TrialRequest(self.workload, Source.of(parent), Source.of(candidate))
+        request = device_jobs.TrialRequest(
+            self.workload, Source.of(parent), Source.of(candidate), frozenset(self._admitted)
+        )
         return isolate.run(device_jobs.trial, request, timeout_s=self.timeout_s)
 
 
@@ -82,8 +91,25 @@ def probe_gpu() -> Gpu | None:
 def check_on_device(
     workload: Workload, parent: Path, candidate: Path, *, timeout_s: float = 120.0
 ) -> Trial | Died:
-    """The checks of a trial alone; nothing is timed."""
+    """All checks that the parent passes; nothing is timed."""
     from kdiag.executors import device_jobs
 
-    request = device_jobs.TrialRequest(workload, Source.of(parent), Source.of(candidate))
-    return isolate.run(device_jobs.check, request, timeout_s=timeout_s)
+    found = _survey(device_jobs.BaselineRequest(workload, Source.of(parent)), timeout_s)
+    admitted = frozenset(check.configuration for check in found.checks)
+    request = device_jobs.TrialRequest(workload, Source.of(parent), Source.of(candidate), admitted)
+    answer = isolate.run(device_jobs.check, request, timeout_s=timeout_s)
+    return answer if isinstance(answer, Died) else replace(answer, not_evaluated=found.not_evaluated)
+
+
+def _survey(request: BaselineRequest, timeout_s: float) -> Trial:
+    """What a kernel can do beyond what is required; nothing is asked of others if it takes the device with it."""
+    from kdiag.executors import device_jobs
+
+    found = isolate.run(device_jobs.survey, request, timeout_s=timeout_s)
+    if isinstance(found, Died):
+        found = (NotEvaluated("stress", "every case", f"the unedited kernel: {found.message}"),)
+    return Trial(
+        tuple(one for one in found if isinstance(one, ConfigurationCheck)),
+        (),
+        tuple(one for one in found if isinstance(one, NotEvaluated)),
+    )

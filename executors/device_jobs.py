@@ -5,29 +5,21 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
 
 import torch
 
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Source, Trial
-from kdiag.executors.correctness import (
-    judge,
-    label,
-    outputs_of,
-    poisoned_allocations,
-    require_controls_to_fail,
-    tolerance_for,
-)
-from kdiag.executors.device_timing import Budget, Flush, copy_gbs, interleaved, matrix_tflops
+from kdiag.executors.correctness import stages
+from kdiag.executors.correctness.controls import prove
+from kdiag.executors.correctness.judging import label
+from kdiag.executors.correctness.subject import SEEDS, Config, Subject
+from kdiag.executors.device_timing import Budget, Flush, copy_gbs, interleaved, matrix_tflops, shortest_ms
 from kdiag.executors.paired_statistics import noise_floor, paired_ratio
-from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu
+from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated
 from kdiag.workload import Workload, load_kernel, load_module
 
-SEEDS = (1, 2)
 # The matrix product that bounds a workload, by the dtype of its inputs: float32 may use TF32 at best.
 MATRIX_DTYPES = {torch.bfloat16: torch.bfloat16, torch.float16: torch.float16, torch.float32: torch.float32}
-
-Config = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -38,9 +30,12 @@ class BaselineRequest:
 
 @dataclass(frozen=True)
 class TrialRequest:
+    """`admitted` names the cases beyond the required ones that the unedited kernel passes."""
+
     workload: Workload
     parent: Source
     candidate: Source
+    admitted: frozenset[str] = frozenset()
 
 
 def probe(_: None) -> Gpu | None:
@@ -54,13 +49,12 @@ def probe(_: None) -> Gpu | None:
 def baseline(request: BaselineRequest) -> Baseline:
     """Check every configuration of the unedited kernel, prove that the check can fail, then time it."""
     workload, module = _load(request.workload, request.source)
-    checks = tuple(
-        check
-        for config in _all_configs(workload)
-        for check in _check(workload, module, None, config, controls=True)
-    )
+    subject = Subject(workload)
+    checks = tuple(stages.run(stages.required(subject), module))
     if not all(check.passed for check in checks):
         return Baseline(checks, ())
+    for _, config in stages.configurations(subject):
+        prove(subject, module, config)
     flush = Flush()
     copy = copy_gbs(flush)
     rates = {dtype: matrix_tflops(dtype, flush) for dtype in _matrix_dtypes(workload)}
@@ -70,92 +64,53 @@ def baseline(request: BaselineRequest) -> Baseline:
     return Baseline(checks, rows, copy, max(rates.values(), default=None))
 
 
+def survey(request: BaselineRequest) -> tuple[ConfigurationCheck | NotEvaluated, ...]:
+    """Try the unedited kernel in all that is not required of it."""
+    workload, module = _load(request.workload, request.source)
+    return tuple(stages.survey(stages.beyond(Subject(workload)), module))
+
+
 def check(request: TrialRequest) -> Trial:
-    """Check the candidate on fresh inputs, up to the first configuration that is wrong."""
-    workload, parent = _load(request.workload, request.parent)
-    _, candidate = _load(request.workload, request.candidate)
-    return Trial(_checks(workload, parent, candidate), ())
+    """Check the candidate on fresh inputs, up to the first check that it does not pass."""
+    subject, (parent, candidate) = _subject(request)
+    cases = [*stages.required(subject, parent), *_admitted(subject, request)]
+    return Trial(tuple(stages.run(cases, candidate)), ())
 
 
 def trial(request: TrialRequest) -> Trial:
-    """Check the candidate on fresh inputs; if every check passes, time it beside its parent."""
-    workload, parent = _load(request.workload, request.parent)
-    _, twin = _load(request.workload, request.parent)
-    _, candidate = _load(request.workload, request.candidate)
-    checks = list(_checks(workload, parent, candidate))
+    """Check the candidate on fresh inputs; if every check passes, time it beside its parent.
+
+    The dear stages follow the timing, and only for a candidate that is faster somewhere: no other is ever kept.
+    """
+    subject, (parent, candidate) = _subject(request)
+    admitted = _admitted(subject, request)
+    cheap = [case for case in admitted if case.stage not in stages.DEAR]
+    checks = stages.run([*stages.required(subject, parent), *cheap], candidate)
     if not checks[-1].passed:
         return Trial(tuple(checks), ())
+    _, twin = _load(request.workload, request.parent)
     flush, timings = Flush(), []
-    for config in workload.configs():
-        timing, again = _time(workload, (parent, twin, candidate), config, flush)
+    for config in subject.workload.configs():
+        timing, again = _time(subject.workload, (parent, twin, candidate), config, flush)
         timings.append(timing)
         checks.append(again)
+    if any(timing.low > 1 + timing.noise_floor for timing in timings):
+        checks += stages.run([case for case in admitted if case.stage in stages.DEAR], candidate)
     return Trial(tuple(checks), tuple(timings))
 
 
-def _checks(
-    workload: ModuleType, parent: ModuleType, candidate: ModuleType
-) -> tuple[ConfigurationCheck, ...]:
-    """The checks of every configuration, up to the first that is wrong."""
-    checks: list[ConfigurationCheck] = []
-    for config in _all_configs(workload):
-        checks += _check(workload, candidate, parent, config, controls=False)
-        if not checks[-1].passed:
-            break
-    return tuple(checks)
+def _subject(request: TrialRequest) -> tuple[Subject, tuple[ModuleType, ModuleType]]:
+    workload, parent = _load(request.workload, request.parent)
+    return Subject(workload), (parent, _load(request.workload, request.candidate)[1])
+
+
+def _admitted(subject: Subject, request: TrialRequest) -> list[stages.Case]:
+    return [case for case in stages.beyond(subject) if case.name in request.admitted]
 
 
 def _load(workload: Workload, source: Source) -> tuple[ModuleType, ModuleType]:
     module = load_kernel(workload.kernel_file, source.path, source_hash=source.hash)
     return load_module(workload.path, search=workload.path.parent), module
-
-
-def _all_configs(workload: ModuleType) -> list[Config]:
-    return [*workload.configs(), *(workload.edge_configs() if hasattr(workload, "edge_configs") else ())]
-
-
-def _check(
-    workload: ModuleType, module: ModuleType, parent: ModuleType | None, config: Config, *, controls: bool
-) -> list[ConfigurationCheck]:
-    declared = workload.tolerance(config) if hasattr(workload, "tolerance") else None
-    checks = []
-    for seed in SEEDS:
-        pristine = workload.make_inputs(config, "cuda", seed)
-        inputs = workload.make_inputs(config, "cuda", seed)
-        with poisoned_allocations():
-            outputs = outputs_of(workload.run(module, inputs))
-        torch.cuda.synchronize()
-        references = outputs_of(workload.reference(pristine))
-        if controls and seed == SEEDS[0]:
-            for output, reference in zip(outputs, references, strict=False):
-                require_controls_to_fail(reference, tolerance_for(declared, output), label(config))
-        check = judge(outputs, references, declared, f"{label(config)} seed={seed}")
-        if (
-            check.passed
-            and parent is not None
-            and (name := _changed_input(workload, parent, config, seed, inputs))
-        ):
-            check = ConfigurationCheck(
-                check.configuration, False, None, None, f"it changes the input {name!r}"
-            )
-        checks.append(check)
-    return checks
-
-
-def _changed_input(
-    workload: ModuleType, parent: ModuleType, config: Config, seed: int, after: Config
-) -> str | None:
-    """The first input tensor that the parent leaves alone and the candidate does not."""
-    before, theirs = (workload.make_inputs(config, "cuda", seed) for _ in range(2))
-    workload.run(parent, theirs)
-    for name, tensor in before.items():
-        if (
-            isinstance(tensor, torch.Tensor)
-            and torch.equal(theirs[name], tensor)
-            and not torch.equal(after[name], tensor)
-        ):
-            return str(name)
-    return None
 
 
 def _time(
@@ -175,17 +130,9 @@ def _time(
         noise_floor=noise_floor(parent, twin),
         samples=len(candidate),
     )
-    return timing, _check_again(workload, modules[-1], config)
-
-
-def _check_again(workload: ModuleType, candidate: ModuleType, config: Config) -> ConfigurationCheck:
-    """The candidate after its timed runs, on inputs it has not seen: a warm kernel must still be right."""
-    declared = workload.tolerance(config) if hasattr(workload, "tolerance") else None
-    inputs = workload.make_inputs(config, "cuda", SEEDS[-1] + 1)
-    with poisoned_allocations():
-        outputs = outputs_of(workload.run(candidate, inputs))
-    references = outputs_of(workload.reference(workload.make_inputs(config, "cuda", SEEDS[-1] + 1)))
-    return judge(outputs, references, declared, f"{label(config)} after timing")
+    # On inputs that it has not seen: a warm kernel must still be right.
+    name = f"{label(config)} after timing"
+    return timing, Subject(workload).check(modules[-1], config, name, SEEDS[-1] + 1)
 
 
 def _matrix_dtypes(workload: ModuleType) -> set[torch.dtype]:
@@ -211,12 +158,17 @@ def _baseline_row(
     ms, (lower, _, upper) = statistics.median(times), statistics.quantiles(times, n=4)
     moved, operations = workload.bytes_moved(config), workload.flops(config)
     dtype = _matrix_dtype(workload, config)
+    rate = rates[1][dtype] if dtype is not None and operations else None
     limits = {"copy bandwidth": moved / rates[0] / 1e6 if moved else 0.0}
-    if dtype is not None and operations:
-        limits["matrix rate"] = operations / rates[1][dtype] / 1e9
+    if rate is not None:
+        limits["matrix rate"] = operations / rate / 1e9
     limited_by = max(limits, key=lambda name: limits[name])
+    card = torch.cuda.get_device_properties(torch.cuda.current_device())
+    least = shortest_ms(moved - card.L2_cache_size, rates[0], operations, rate)
+    # What the unedited kernel itself falls short of is no limit: bytes_moved() or flops() says too much.
+    least_ms = least if least < ms else None
     if not moved or (operations and dtype is None):
-        return ConfigurationBaseline(label(config), ms, upper - lower)
+        return ConfigurationBaseline(label(config), ms, upper - lower, least_ms=least_ms)
     return ConfigurationBaseline(
         configuration=label(config),
         ms=ms,
@@ -225,4 +177,5 @@ def _baseline_row(
         limited_by=limited_by,
         gbs=moved / ms / 1e6,
         tflops=operations / ms / 1e9,
+        least_ms=least_ms,
     )

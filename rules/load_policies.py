@@ -25,7 +25,8 @@ class Policy:
 
     `keep_pct`: from here on a gain is a new baseline. `low_priority_pct`: from here up to `keep_pct` it is kept and
     its branch of the tree is tried later; below it is kept, and ends the run if `stop_on_small_gain`.
-    `slower_pct`: a configuration whose time grows by more is a regression. `failures_in_a_row`: attempts without
+    `slower_pct`: a configuration whose time grows by more is a regression. `error_factor`: an edit that is not said to
+    change rounding may not make the error larger than so many times the parent's. `failures_in_a_row`: attempts without
     improvement that end the run. `min_headroom_pct`: the least that must be left to gain. `budget_s` limits the
     run, `iteration_s` each iteration. `ask_when`: bottlenecks at which a person decides. `sources` by field.
     """
@@ -35,6 +36,7 @@ class Policy:
     keep_pct: float
     low_priority_pct: float
     slower_pct: float
+    error_factor: float
     stop_on_small_gain: bool
     iteration_s: float
     ask_when: tuple[str, ...]
@@ -94,4 +96,6 @@ def _consistent(policy: Policy) -> Policy:
         raise PolicyError(
             f"policy {policy.name} needs a title and 0 <= low_priority_pct <= keep_pct, slower_pct >= 0"
         )
+    if policy.error_factor < 1:
+        raise PolicyError(f"policy {policy.name} needs an error_factor of at least 1")
     return policy

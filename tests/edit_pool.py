@@ -17,7 +17,7 @@ import torch
 
 from kdiag.cutile.hooks import launching_through
 from kdiag.diagnose.capture.record import Captured, Recorder
-from kdiag.executors.correctness import outputs_of, scaled_error
+from kdiag.executors.correctness.judging import outputs_of, scaled_error
 from kdiag.executors.edits.base import Subject
 from kdiag.executors.emulator.emulation import Emulation, emulate
 from kdiag.workload import load_module, source_hash

@@ -3,15 +3,13 @@
 import pytest
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("cuda.tile")
 
 from kdiag.errors import WorkloadError  # noqa: E402 - after the skip
-from kdiag.executors.correctness import (  # noqa: E402
-    outputs_of,
-    poisoned_allocations,
-    require_controls_to_fail,
-    scaled_error,
-    tolerance_for,
-)
+from kdiag.executors.correctness.controls import require_controls_to_fail  # noqa: E402
+from kdiag.executors.correctness.judging import outputs_of, scaled_error, tolerance_for  # noqa: E402
+from kdiag.executors.correctness.poison import guarded, poisoned_allocations  # noqa: E402
+from kdiag.executors.device_timing import shortest_ms  # noqa: E402
 
 
 @pytest.fixture
@@ -64,6 +62,8 @@ def test_an_allocation_that_is_never_written_is_poison() -> None:
         assert torch.isnan(torch.empty(8)).all()
         assert torch.isnan(torch.empty_like(torch.ones(3))).all()
         assert torch.isnan(torch.ones(3).new_empty(4)).all()
+        assert torch.isnan(torch.empty_permuted((2, 3), (1, 0))).all()
+        assert torch.isnan(torch.ones(3).new_empty_strided((2, 2), (2, 1))).all()
         assert (torch.empty(4, dtype=torch.int32) == -(2**31)).all()
     assert torch.empty.__name__ == "empty"
 
@@ -118,3 +118,30 @@ def test_rows_of_zeros_may_be_zero_but_not_more() -> None:
     wrong = rows.clone()
     wrong[3] = 1e-2
     assert scaled_error(wrong, rows) > 1
+
+
+def test_long_sums_in_float32_may_round_more_unless_the_workload_says_how_much() -> None:
+    single, half = torch.zeros(1), torch.zeros(1, dtype=torch.bfloat16)
+    assert tolerance_for(None, single, terms=65536) == pytest.approx(6 * 2.0**-24 * 256)
+    assert tolerance_for(None, single, terms=100) == 1e-5
+    assert tolerance_for(1e-6, single, terms=65536) == 1e-6
+    assert tolerance_for(None, half, terms=65536) == 8e-3
+
+
+def test_what_is_read_or_written_beside_an_input_is_seen() -> None:
+    original = {"x": torch.arange(12.0).reshape(3, 4), "t": torch.ones(3, 4).T, "n": 3}
+    inputs, written = guarded(original)
+    x = inputs["x"]
+    assert torch.equal(x, original["x"])
+    assert x.data_ptr() % 16 == 0
+    assert torch.isnan(x.as_strided((1,), (1,), x.storage_offset() + 12)).all()
+    assert inputs["t"] is original["t"]  # not contiguous: left where it is
+    assert written() is None
+    x.as_strided((1,), (1,), x.storage_offset() - 1).zero_()
+    assert written() == "x"
+
+
+def test_the_physical_limit_is_that_of_memory_or_of_products() -> None:
+    assert shortest_ms(400e6, 4000.0, 1e15, None) == pytest.approx(0.1 / 1.02)
+    assert shortest_ms(-1e6, 4000.0, 1e12, None) <= 0  # all of it may stay in L2
+    assert shortest_ms(-1e6, 4000.0, 1e12, 500.0) == pytest.approx(2 / 1.5)

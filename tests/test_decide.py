@@ -17,6 +17,7 @@ from kdiag.executors.decide import (
     asks_user,
     attempts,
     decide,
+    errors,
     gain_pct,
     needs_confirmation,
     round_status,
@@ -45,6 +46,36 @@ def timing(
 
 def outcome(*timings: ConfigurationTiming, **more: Any) -> CandidateOutcome:
     return CandidateOutcome(**({"gates": (COMPILED,), "checks": (RIGHT,), "timings": timings} | more))
+
+
+def test_an_edit_that_does_not_round_keeps_the_parents_error() -> None:
+    unit = 2.0**-24
+    check = ConfigurationCheck("a", True, 1e-4, 1e-2, unit=unit)
+    known = {"a": 1e-6}
+    verdict = decide(outcome(timing(2.0), checks=(check,), parent_errors=known), ADAPTIVE)
+    assert verdict.name == "revert"
+    assert "error is 0.0001 in a, the parent's 1e-06" in verdict.reason
+    assert decide(outcome(timing(2.0), checks=(check,)), ADAPTIVE).name == "keep"  # it may round
+    for error, parent, name in (
+        (3.9e-6, 1e-6, "keep"),
+        (7.9 * unit, 0.0, "keep"),
+        (8.1 * unit, 0.0, "revert"),
+    ):
+        facts = outcome(timing(2.0), checks=(replace(check, error=error),), parent_errors={"a": parent})
+        assert decide(facts, ADAPTIVE).name == name, error
+
+
+def test_errors_are_those_of_the_version_that_was_kept_last() -> None:
+    table = [replace(r, checks=(replace(RIGHT, error=10.0**r.n),)) for r in rows("keep", "revert")]
+    assert (errors(table), errors(table[:1]), errors([])) == ({"a": 10.0}, {"a": 1.0}, {})
+
+
+def test_faster_than_the_card_can_be_is_not_kept() -> None:
+    verdict = decide(outcome(timing(2.0), least_ms={"a": 1.001}), ADAPTIVE)
+    assert verdict.name == "inconclusive"
+    assert "either bytes_moved() or flops() is wrong or work was skipped" in verdict.reason
+    assert decide(outcome(timing(2.0), least_ms={"a": 0.999}), ADAPTIVE).name == "keep"
+    assert decide(outcome(timing(2.0), checks=(WRONG,), least_ms={"a": 1.001}), ADAPTIVE).name == "revert"
 
 
 # ---- the table, row by row --------------------------------------------------------------------------------

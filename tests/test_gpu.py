@@ -14,6 +14,7 @@ from kdiag.diagnose.report.read import read_launches  # noqa: E402
 from kdiag.executors.bench import Baseline, Counters, Trial  # noqa: E402
 from kdiag.executors.decide import CandidateOutcome, decide, needs_confirmation  # noqa: E402
 from kdiag.executors.device_bench import DeviceBench, probe_gpu  # noqa: E402
+from kdiag.executors.sanitizer import memcheck  # noqa: E402
 from kdiag.rules.load_metric_sets import counters, parse_capability  # noqa: E402
 from kdiag.rules.load_policies import load  # noqa: E402
 from kdiag.workload import Workload  # noqa: E402
@@ -72,3 +73,12 @@ def test_a_changed_file_is_not_measured(bench: DeviceBench, tmp_path: Path) -> N
     answer = replace(bench, timeout_s=60.0).trial(bench.workload.kernel_file, broken)
     assert not isinstance(answer, Trial)
     assert "cannot be imported" in answer.message
+
+
+def test_compute_sanitizer_sees_an_access_outside_an_array(tmp_path: Path) -> None:
+    described = workloads.read(EXAMPLES / "softmax")
+    assert isinstance(described, Workload)
+    wrong = tmp_path / "softmax.py"
+    wrong.write_text(described.kernel_file.read_text().replace("check_bounds=True", "check_bounds=False"))
+    assert memcheck(described, described.kernel_file).outcome == "passed"
+    assert "Invalid __global__ read" in memcheck(described, wrong).reason

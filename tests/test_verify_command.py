@@ -11,6 +11,10 @@ pytestmark = pytest.mark.compiler
 
 import gate_workload  # noqa: E402 - after the skips
 from kdiag.cli import run  # noqa: E402
+from kdiag.executors.bench import Trial  # noqa: E402
+from kdiag.isolate import Died  # noqa: E402
+from kdiag.loop import verifying  # noqa: E402
+from kdiag.records import ConfigurationCheck, Gpu, NotEvaluated  # noqa: E402
 
 DIVISION = "values / largest"
 FASTER = "ct.truediv(values, largest, rounding_mode=ct.RoundingMode.APPROX, flush_to_zero=True)"
@@ -41,7 +45,28 @@ def test_a_right_edit_by_hand(kernel: Path, capsys: pytest.CaptureFixture[str]) 
     assert "no new fault" in found["emulation"]
     assert found["correctness"] == "could-not-run there is no GPU"
     assert run(["verify", str(kernel), str(after)]) == 0
-    assert "could not run, and proved nothing: correctness" in capsys.readouterr().out
+    last = capsys.readouterr().out.split("none failed; ")[1]
+    assert " ".join(last.split()) == ("could not run: correctness; not proved: that it is right on a GPU")
+
+
+def test_a_gpu_on_which_nothing_could_be_checked_is_a_failure(
+    kernel: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer: Died | Trial = Died("timeout", "no answer within 120 s")
+    monkeypatch.setattr(verifying, "probe_gpu", lambda: Gpu("a card", "9.0", 132))
+    monkeypatch.setattr(verifying, "check_on_device", lambda *_: answer)
+    after = gate_workload.variant(kernel, DIVISION, FASTER)
+    code, found = gates(kernel, after, capsys)
+    assert (code, found["correctness"]) == (1, "could-not-run no answer within 120 s")
+    right = ConfigurationCheck("rows=5", True, 0.0, 1e-5, stage="edge shapes")
+    answer = Trial((right,), (), (NotEvaluated("dtypes", "dtype=float16", "wrong"),))
+    assert run(["verify", str(kernel), str(after)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert (
+        "1 check: 1 edge shapes; not evaluated, as the unedited kernel does not pass it: dtypes, dtype=float16"
+        in out
+    )
+    assert out.endswith("every gate passed")
 
 
 @pytest.mark.parametrize(
@@ -49,6 +74,7 @@ def test_a_right_edit_by_hand(kernel: Path, capsys: pytest.CaptureFixture[str]) 
     [
         ('padding_value=-float("inf")', "padding_value=0.0", "emulation", "all negative"),
         ("row = ct.bid(0)", "row = ct.bid(0) + 0", "no-op", "identical"),
+        ("y = torch.empty_like(x)", "y = x", "emulation", "it changes the input 'x'"),
         (DIVISION, "values @ largest", "compile", "error"),
         ("def scaled(x", "def scaled(x, z", "compile", "TypeError"),
     ],

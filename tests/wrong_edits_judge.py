@@ -10,7 +10,7 @@ from types import ModuleType
 
 import torch
 
-from kdiag.executors.correctness import label
+from kdiag.executors.correctness.judging import label
 from kdiag.executors.emulator.case_request import Sized
 from kdiag.executors.emulator.case_run import emulated
 from kdiag.executors.emulator.cases import cases_of

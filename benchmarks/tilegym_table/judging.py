@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from kdiag.diagnose.compiler.cache import cache_folder
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.diagnose.compiler.observe_remarks import lines_by_observation
-from kdiag.executors.correctness import DEFAULT_TOLERANCE
+from kdiag.executors.correctness.judging import DEFAULT_TOLERANCE
 from kdiag.executors.gates import compiles, effect, emulation, no_op
 from kdiag.executors.gates.effect import Said
 from kdiag.isolate import Died

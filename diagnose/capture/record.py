@@ -8,6 +8,7 @@ from typing import Any
 
 from cuda.tile.compilation import KernelSignature
 
+from kdiag.cutile.arrays import overlaps
 from kdiag.cutile.grid import grid_of
 from kdiag.cutile.signature import describe, kernel_function, kernel_name, signature
 from kdiag.cutile.tuning import FirstConfiguration, Search
@@ -46,6 +47,7 @@ class Recorder(FirstConfiguration):
             describe(kernel, values),
             hints=hints_of(kernel, self.target),
             tuning=self._space(kernel_function(kernel), size),
+            overlaps=overlaps(values),
         )
         self.launches.append(Captured(launch, kernel, signature(kernel, values)))
 

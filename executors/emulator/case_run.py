@@ -20,7 +20,7 @@ from cuda.tile._exception import TileError
 
 import kdiag
 from kdiag.errors import WorkloadError
-from kdiag.executors.correctness import judge, label, outputs_of
+from kdiag.executors.correctness.judging import judge, label, outputs_of, terms_of
 from kdiag.executors.emulator.case_request import CasesRequest, Sized
 from kdiag.executors.emulator.emulation import Emulations, emulations
 from kdiag.executors.emulator.faults import NotEmulated
@@ -93,7 +93,8 @@ def emulated(
     if not emulation.launches:
         raise WorkloadError("run(module, inputs) launches no cuTile kernel, and must")
     changed = tuple(key for key in pristine if _bits(pristine[key]) != _bits(inputs.get(key)))
-    check = judge(outputs, outputs_of(described.reference(pristine)), declared, name)
+    terms = terms_of(described.flops(config), outputs)
+    check = judge(outputs, outputs_of(described.reference(pristine)), declared, name, terms)
     return EmulatedCase(check, tuple(map(_bits, outputs)), changed, faults, seconds)
 
 

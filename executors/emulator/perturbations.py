@@ -21,13 +21,16 @@ LARGE, SMALL = (
 
 def perturb(inputs: Mapping[str, Any], name: str) -> None:
     """Apply a perturbation to all floating-point tensors among the inputs, in place; "" changes nothing."""
-    if not name:
-        return
-    change = PERTURBATIONS[name]
+    if name:
+        change_floats(inputs, lambda tensor: PERTURBATIONS[name](tensor.to(torch.float64)))
+
+
+def change_floats(inputs: Mapping[str, Any], change: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """Put `change(tensor)` in the place of every floating-point tensor among the inputs."""
     with torch.no_grad():
         for tensor in _tensors(inputs):
             if tensor.is_floating_point() and tensor.dtype.itemsize > 1 and not _overlaps(tensor):
-                tensor.copy_(change(tensor.to(torch.float64)).to(tensor.dtype))
+                tensor.copy_(change(tensor).to(tensor.dtype))
 
 
 def _with_infinities_and_nan(values: torch.Tensor) -> torch.Tensor:

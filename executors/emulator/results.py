@@ -23,7 +23,7 @@ from kdiag.records import EmulatedCase, EmulationCase
 
 MAX_ENTRIES = 20_000  # at about 1 kB each
 PACKAGES = ("cuda-tile", "numpy", "torch", "ml-dtypes")
-OWN = ("executors/emulator", "cutile", "executors/correctness.py", "workload.py")
+OWN = ("executors/emulator", "cutile", "executors/correctness", "workload.py")
 
 
 @dataclass(frozen=True)

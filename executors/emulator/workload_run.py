@@ -74,7 +74,7 @@ def _isolated(
 
 def labels_of(request: EmulationRequest) -> tuple[str, ...]:
     """The configurations that the request chooses among, in words. Child processes only."""
-    from kdiag.executors.correctness import label
+    from kdiag.executors.correctness.judging import label
 
     return tuple(map(label, _configurations(request, _loaded(request)[0])))
 
@@ -112,7 +112,7 @@ def _run(
 ) -> EmulatedConfiguration:
     from cuda.tile._exception import TileError
 
-    from kdiag.executors.correctness import judge, label, outputs_of
+    from kdiag.executors.correctness.judging import judge, label, outputs_of, terms_of
     from kdiag.executors.emulator.emulation import emulate
 
     name = label(config)
@@ -132,5 +132,6 @@ def _run(
         seconds = time.perf_counter() - began
     if not emulation.launches:
         raise WorkloadError("run(module, inputs) launches no cuTile kernel, and must")
-    check = judge(outputs, outputs_of(described.reference(pristine)), declared, name)
+    terms = terms_of(described.flops(config), outputs)
+    check = judge(outputs, outputs_of(described.reference(pristine)), declared, name, terms)
     return EmulatedConfiguration(check, emulation.launches, seconds, emulation.faults)

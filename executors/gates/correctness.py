@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 
-from kdiag.executors.bench import Trial
+from kdiag.executors.bench import Baseline, Trial
 from kdiag.isolate import Died
-from kdiag.records import ConfigurationCheck, GateRecord
+from kdiag.records import STAGES, ConfigurationCheck, GateRecord
 
 GATE = "correctness"
 
 
-def correctness(trial: Trial | Died | None) -> GateRecord:
-    """What the bench's checks say; None where there is no GPU."""
+def correctness(trial: Trial | Baseline | Died | None) -> GateRecord:
+    """What the bench's checks say, and what they do not say; None where there is no GPU."""
     if trial is None:
         return GateRecord(GATE, "could-not-run", "there is no GPU")
     if isinstance(trial, Died):
@@ -22,7 +22,19 @@ def correctness(trial: Trial | Died | None) -> GateRecord:
     wrong = [check for check in trial.checks if not check.passed]
     if wrong:
         return GateRecord(GATE, "failed", describe(worst(wrong)))
-    return GateRecord(GATE, "passed", f"{len(trial.checks)} checks")
+    checks = f"{len(trial.checks)} check{'s' * (len(trial.checks) > 1)}"
+    return GateRecord(GATE, "passed", f"{checks}: {_stages(trial)}")
+
+
+def _stages(trial: Trial | Baseline) -> str:
+    """How many checks of each stage there were, and what says nothing of candidates."""
+    counts = [(stage, sum(check.stage == stage for check in trial.checks)) for stage in STAGES]
+    words = [f"{count} {stage}" for stage, count in counts if count]
+    left_out = [
+        f"not evaluated, as the unedited kernel does not pass it: {one.stage}, {one.configuration} ({one.reason})"
+        for one in trial.not_evaluated
+    ]
+    return "; ".join([", ".join(words), *left_out])
 
 
 def worst(wrong: list[ConfigurationCheck]) -> ConfigurationCheck:

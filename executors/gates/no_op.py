@@ -38,13 +38,14 @@ def machine_code(compilation: Compilation) -> tuple[str, ...]:
 
 
 def _identity(evidence: CompileEvidence) -> str:
-    """The hash of the code, the grid, the arguments that are not part of the code, and what the wrapper tunes over.
+    """The hash of the code, the grid, the arguments that are not part of the code, which of them share memory, and what
+    the wrapper tunes over.
 
     Names do not count; of a wrapper that tunes, only its first configuration was compiled.
     """
     launch = evidence.launch
     values = tuple(filter(None, map(_value, launch.arguments)))
-    return repr((evidence.code_hash, launch.grid, values, launch.tuning))
+    return repr((evidence.code_hash, launch.grid, values, launch.overlaps, launch.tuning))
 
 
 def _value(argument: Argument) -> tuple[object, ...] | None:

@@ -30,7 +30,9 @@ def state(events: Iterable[Event]) -> RunState:
     """Add up the events of a journal, which begin with its Start."""
     events = tuple(events)
     start = next(event for event in events if isinstance(event, Start))
-    rows = tuple(event.iteration for event in events if isinstance(event, IterationDone))
+    # What is found out about an iteration later is a record of its own, and counts.
+    last_of = {event.iteration.n: event.iteration for event in events if isinstance(event, IterationDone)}
+    rows = tuple(last_of.values())
     tried = frozenset((row.optimization, row.variant) for row in rows if row.n > 0 and row.verdict != "ready")
     kept = [row.commit for row in rows if row.verdict == "keep" and row.commit is not None]
     ready = {(e.optimization, e.variant): e for e in events if isinstance(e, CandidateReady)}

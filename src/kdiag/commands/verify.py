@@ -55,22 +55,22 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     kdiag verify softmax.py mine.py --edit H:exp2 --json  held against what H promises
 
     The gates are those of `kdiag auto`: scope, compile, no-op, effect, emulation on the CPU and, where there is a GPU,
-    correctness on it; the first that fails is the last. The exit code is 1 if one failed. A gate that could not run
-    has proved nothing, and is named.
+    correctness on it; the first that fails is the last. The exit code is 1 if one failed, or if there is a GPU
+    and the check on it could not run. A gate that could not run has proved nothing, and is named.
     """
     described = _workload(before, after, workload)
     texts = read_source(before), read_source(after)
     request = VerifyRequest(
         *texts, described, choose_kernel(texts[0], str(before), kernel), target, edit, exact
     )
-    records = verify(request, lambda note: click.echo(f"note: {note}", err=True))
+    verified = verify(request, lambda note: click.echo(f"note: {note}", err=True))
+    records = verified.records
     if as_json:
-        click.echo(
-            json.dumps(json_verify.to_json(request.kernel, target, (before, after), records), indent=2)
-        )
+        found = json_verify.to_json(request.kernel, target, (before, after), records, unable=verified.unable)
+        click.echo(json.dumps(found, indent=2))
     else:
         terminal_verify.render(request.kernel, target, records)
-    if failed(records) is not None:
+    if failed(records) is not None or verified.unable:
         click.get_current_context().exit(FAILURE)
 
 

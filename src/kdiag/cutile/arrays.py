@@ -7,8 +7,8 @@ elements, the alignment of the address, and overlapping elements. These rules ar
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
 from typing import Any
 
 import cuda.tile as ct
@@ -45,6 +45,34 @@ def array_argument(name: str, array: Any) -> ArrayArgument:
     offset = array.storage_offset() * array.element_size()
     alignment = ALIGNMENT if offset % ALIGNMENT == 0 else 1
     return ArrayArgument(name, dtype, tuple(array.shape), tuple(array.stride()), alignment)
+
+
+def overlaps(arguments: Any) -> tuple[tuple[int, int], ...]:
+    """Pairs of arrays of a launch whose elements lie between the same addresses, by their positions among all arrays."""
+    places = list(enumerate(map(_place, _arrays(arguments))))
+    return tuple(
+        (i, j)
+        for (i, (one, first, end)), (j, (other, begin, last)) in combinations(places, 2)
+        if one == other and first < last and begin < end
+    )
+
+
+def _arrays(value: Any) -> Iterator[Any]:
+    if is_array(value):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _arrays(item)
+
+
+def _place(array: Any) -> tuple[int, int, int]:
+    """The memory that an array lies in, and where in it the elements begin and end, in bytes."""
+    if isinstance(array, np.ndarray):
+        return (0, *np.lib.array_utils.byte_bounds(array))
+    first, size = array.storage_offset() * array.element_size(), array.element_size()
+    reach = sum((extent - 1) * stride for extent, stride in zip(array.shape, array.stride(), strict=True))
+    # A tensor that is only captured has no address, but it has a storage.
+    return array.untyped_storage()._cdata, first, first + (reach + 1) * size if array.numel() else first
 
 
 def _numpy_argument(name: str, dtype: str, array: np.ndarray[Any, Any]) -> ArrayArgument:

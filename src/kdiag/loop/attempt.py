@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from kdiag.executors import repo
+from kdiag.executors import repo, sanitizer
 from kdiag.executors.bench import Bench, Trial
 from kdiag.executors.decide import CandidateOutcome, decide, needs_confirmation
 from kdiag.executors.gates.correctness import correctness
@@ -34,6 +34,7 @@ class Arena:
     bench: Bench | None
     policy: Policy
     protected: Mapping[Path, str | None] = field(default_factory=dict)
+    memcheck: Callable[[Path], GateRecord] = sanitizer.unavailable
 
     @property
     def compiler(self) -> Compiler:
@@ -43,14 +44,16 @@ class Arena:
 
 @dataclass(frozen=True)
 class Parent:
-    """The best verified source so far, its speed-up over the baseline by configuration, and the machine code of
-    every candidate before it.
+    """The best verified source so far, its speed-up over the baseline by configuration, the machine code of every
+    candidate before it, its errors and the shortest times that the card allows, both by configuration.
     """
 
     source: str
     compilation: Compilation
     so_far: Mapping[str, float] = field(default_factory=dict)
     earlier: frozenset[tuple[str, ...]] = frozenset()
+    errors: Mapping[str, float] = field(default_factory=dict)
+    least_ms: Mapping[str, float] = field(default_factory=dict)
 
 
 def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena) -> Iteration:
@@ -60,6 +63,8 @@ def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena) -> Iterati
     """
     assert proposal.source is not None
     started = time.monotonic()
+    if proposal.safety == "changes-rounding":
+        parent = replace(parent, errors={})  # the tolerance alone decides
     repo.write(arena.worktree, proposal.source)
     cheap = records = _without_device(proposal, parent, arena)
     trial: Trial | Died | None = None
@@ -135,6 +140,8 @@ def _verdict(
         timings=trial.timings if isinstance(trial, Trial) else (),
         measured=arena.bench is not None,
         so_far=parent.so_far,
+        parent_errors=parent.errors,
+        least_ms=parent.least_ms,
     )
     return decide(outcome, arena.policy)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from kdiag.errors import AsksUser, KdiagError
 from kdiag.executors import repo
 from kdiag.executors.bench import Baseline, Counters, Trial
-from kdiag.executors.decide import Progress, asks_user, gain_pct, speedup_so_far, stop_reason
+from kdiag.executors.decide import Progress, asks_user, errors, gain_pct, speedup_so_far, stop_reason
+from kdiag.executors.gates.correctness import correctness
 from kdiag.executors.gates.no_op import machine_code
 from kdiag.isolate import Died
 from kdiag.journal import CandidateReady, IterationDone, Journal, Stop, Tree
@@ -19,6 +20,7 @@ from kdiag.loop.attempt import Arena, Parent, attempt
 from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan
 from kdiag.loop.compiler import of_kernel
 from kdiag.loop.findings import Findings, gather
+from kdiag.loop.last_check import last_check
 from kdiag.planner.tree import PriorityTree, State, from_suggestions
 from kdiag.records import CompileFailure, ConfigurationTiming, Evidence, Iteration, Suggestion
 from kdiag.reporters.commit_message import commit_message
@@ -75,7 +77,10 @@ class Run:
             assert suggestion.proposal is not None
             row = attempt(self._next_number(), suggestion.proposal, parent, self.arena)
             parent = self._settle(row, suggestion, parent)
-        self._measure_final(parent.source)
+        best, checked = last_check(self.arena, self.original, self.iterations, self.terminal.on_note)
+        for row in checked:
+            self._amend(row)
+        self._measure_final(best)
         self.journal.append(Stop(reason, _now()))
         return reason
 
@@ -117,6 +122,7 @@ class Run:
                     speedup=None,
                     verdict="keep",
                     reason="",
+                    gates=(correctness(answer),),
                     checks=answer.checks,
                     seconds=time.monotonic() - started,
                 )
@@ -150,7 +156,13 @@ class Run:
             self.journal.append(Stop(question, _now()))
             raise AsksUser(question)
         self.earlier.add(machine_code(self.findings.compilation))
-        parent = Parent(source, self.findings.compilation, speedup_so_far(self.iterations))
+        parent = Parent(
+            source,
+            self.findings.compilation,
+            speedup_so_far(self.iterations),
+            errors=errors(self.iterations),
+            least_ms=headroom.least(self.baseline),
+        )
         return self._rank(parent)
 
     def _rank(self, parent: Parent) -> Parent:
@@ -240,6 +252,12 @@ class Run:
         self.journal.append(IterationDone(row))
         self.iterations.append(row)
         self.terminal.on_iteration(row)
+        write_atomically(self.results_file, perf_results(self.iterations))
+
+    def _amend(self, row: Iteration) -> None:
+        """What was found out later: the journal's last record of an iteration counts."""
+        self.journal.append(IterationDone(row))
+        self.iterations[:] = [row if known.n == row.n else known for known in self.iterations]
         write_atomically(self.results_file, perf_results(self.iterations))
 
     @property

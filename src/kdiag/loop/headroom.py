@@ -25,6 +25,12 @@ def times(baseline: Baseline) -> dict[str, float]:
     return {row.configuration: row.ms for row in baseline.configurations}
 
 
+def least(baseline: Baseline | None) -> dict[str, float]:
+    """Milliseconds by configuration that no correct kernel can undercut, where the card and the workload say so."""
+    rows = baseline.configurations if baseline is not None else ()
+    return {row.configuration: row.least_ms for row in rows if row.least_ms is not None}
+
+
 def after(timings: tuple[ConfigurationTiming, ...], before: Mapping[str, float]) -> dict[str, float]:
     """Milliseconds by configuration once a candidate was kept: the old time over the paired speed-up."""
     return {**before, **{timing.configuration: timing.candidate_ms for timing in timings}}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from kdiag import __version__, run_state
@@ -12,7 +14,7 @@ from kdiag import workload as workloads
 from kdiag.diagnose.compiler.compile import cannot_compile
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ToolMissing, UsageError
-from kdiag.executors import repo
+from kdiag.executors import repo, sanitizer
 from kdiag.executors.bench import Bench
 from kdiag.executors.command_bench import CommandBench
 from kdiag.executors.device_bench import DeviceBench, probe_gpu
@@ -25,7 +27,7 @@ from kdiag.loop.candidates import Rounding
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.findings import choose_kernel
-from kdiag.records import Gpu, Observations
+from kdiag.records import GateRecord, Gpu, Observations
 from kdiag.reporters.run_summary import RunHeader
 from kdiag.reporters.terminal_auto import Terminal
 from kdiag.rules.load_metric_sets import counters, parse_capability
@@ -143,6 +145,7 @@ def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -
         bench=_bench(plan, worktree),
         policy=request.policy,
         protected=repo.hash_files(protected),
+        memcheck=_memcheck(plan),
     )
     run = Run(arena, journal, terminal, Options(plan.rounding, request.report), original)
     gpu = plan.gpu.name if plan.gpu else None
@@ -166,6 +169,14 @@ def _bench(plan: Plan, worktree: Worktree) -> Bench | None:
         names = counters(parse_capability(capability) if capability else None)
         bench = DeviceBench(described, plan.gpu, names, _observations)
     return RecordingBench(bench, request.record) if request.record is not None else bench
+
+
+def _memcheck(plan: Plan) -> Callable[[Path], GateRecord]:
+    """The last check of a run, where there is a card to run it on."""
+    described = plan.workload
+    if plan.gpu is None or plan.request.replay is not None or isinstance(described, CommandWorkload):
+        return sanitizer.unavailable
+    return partial(sanitizer.memcheck, described)
 
 
 def _observations(report: Path, kernel: str) -> Observations:

@@ -14,7 +14,7 @@ from kdiag.loop.applying import EditRequest, choose, edit_named
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.inspection import Pair, inspect
-from kdiag.records import GateRecord, Proposal, failed
+from kdiag.records import GateRecord, Gpu, Proposal, failed
 from kdiag.workload import Workload
 
 
@@ -34,8 +34,16 @@ class VerifyRequest:
     exact: bool = False
 
 
-def verify(request: VerifyRequest, on_note: Callable[[str], None]) -> tuple[GateRecord, ...]:
-    """Gates 1 to 6, up to the first that fails. Raises KdiagError if the edit does not apply to the first version."""
+@dataclass(frozen=True)
+class Verified:
+    """The gates, up to the first that fails. `unable`: there is a GPU, and the check on it could not run."""
+
+    records: tuple[GateRecord, ...]
+    unable: bool = False
+
+
+def verify(request: VerifyRequest, on_note: Callable[[str], None]) -> Verified:
+    """Gates 1 to 6. Raises KdiagError if the edit does not apply to the first version."""
     with tempfile.TemporaryDirectory(prefix="kdiag-verify-") as folder:
         name = request.workload.kernel_file.name
         compiler = Compiler(request.workload, name, request.target, Path(folder))
@@ -49,8 +57,12 @@ def verify(request: VerifyRequest, on_note: Callable[[str], None]) -> tuple[Gate
         )
         records = inspect(pair, request.kernel, Emulator(compiler))
         if failed(records) is not None:
-            return records
-        return (*records, _on_device(request, compiler, on_note))
+            return Verified(records)
+        gpu = probe_gpu()
+        if gpu is None:
+            return Verified((*records, correctness(None)))
+        last = _on_device(request, compiler, gpu, on_note)
+        return Verified((*records, last), unable=last.outcome == "could-not-run")
 
 
 def _planned(request: VerifyRequest, compiler: Compiler) -> Proposal | None:
@@ -65,11 +77,10 @@ def _planned(request: VerifyRequest, compiler: Compiler) -> Proposal | None:
     return proposal
 
 
-def _on_device(request: VerifyRequest, compiler: Compiler, on_note: Callable[[str], None]) -> GateRecord:
+def _on_device(
+    request: VerifyRequest, compiler: Compiler, gpu: Gpu, on_note: Callable[[str], None]
+) -> GateRecord:
     """Gate 6; another card than the target still says whether the results are right."""
-    gpu = probe_gpu()
-    if gpu is None:
-        return correctness(None)
     capability = (gpu.compute_capability or "").replace(".", "")
     if f"sm_{capability}" != request.target:
         on_note(f"compiled for {request.target}; the results are checked on {gpu.name} (sm_{capability})")

@@ -44,11 +44,14 @@ from kdiag.records.observations import Evidence, EvidenceKind, Observations, Pla
 from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant
 from kdiag.records.run import (
     GATES,
+    STAGES,
     ConfigurationCheck,
     ConfigurationTiming,
     GateOutcome,
     GateRecord,
     Iteration,
+    NotEvaluated,
+    Stage,
     Verdict,
     VerdictName,
     failed,
@@ -56,6 +59,7 @@ from kdiag.records.run import (
 
 __all__ = [
     "GATES",
+    "STAGES",
     "Argument",
     "ArrayArgument",
     "Brief",
@@ -84,6 +88,7 @@ __all__ = [
     "LaunchProfile",
     "LaunchRole",
     "Limits",
+    "NotEvaluated",
     "Observations",
     "OtherLaunches",
     "Place",
@@ -98,6 +103,7 @@ __all__ = [
     "Scalar",
     "ScalarArgument",
     "SpeedOfLight",
+    "Stage",
     "Suggestion",
     "TuningSpace",
     "Variant",

@@ -65,7 +65,8 @@ class Launch:
     """One captured `ct.launch`; `configuration` is the index in the workload's `configs()`.
 
     `hints` are the compiler hints of the launched kernel for the target, defaults left out. `tuning` is the search
-    that the wrapper took the launch's configuration from.
+    that the wrapper took the launch's configuration from. `overlaps` are pairs of arrays that share memory, by their
+    positions among the arrays.
     """
 
     kernel: str
@@ -74,6 +75,7 @@ class Launch:
     configuration: int = 0
     hints: Mapping[str, Scalar] = field(default_factory=dict)
     tuning: TuningSpace | None = None
+    overlaps: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

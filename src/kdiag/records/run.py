@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 VerdictName = Literal["keep", "revert", "crash", "no-op", "inconclusive", "ready"]
 GateOutcome = Literal["passed", "failed", "could-not-run"]
+Stage = Literal["basic", "edge shapes", "determinism", "stress", "dtypes"]
+# The stages of the check on the device, in their order, cheap ones first.
+STAGES: tuple[Stage, ...] = get_args(Stage)
 
 
 @dataclass(frozen=True)
@@ -30,13 +33,27 @@ def failed(records: Sequence[GateRecord]) -> GateRecord | None:
 
 @dataclass(frozen=True)
 class ConfigurationCheck:
-    """Correctness of one configuration: the largest error against the reference, scaled to its tolerance."""
+    """Correctness of one configuration: the largest error against the reference, scaled to its tolerance.
+
+    `unit` is the largest relative error of one rounding to the output's type, where that is known.
+    """
 
     configuration: str
     passed: bool
     error: float | None
     tolerance: float | None
     reason: str = ""
+    stage: Stage = "basic"
+    unit: float | None = None
+
+
+@dataclass(frozen=True)
+class NotEvaluated:
+    """A check that says nothing about candidates, because the unedited kernel does not pass it."""
+
+    stage: Stage
+    configuration: str
+    reason: str
 
 
 @dataclass(frozen=True)

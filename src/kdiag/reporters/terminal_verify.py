@@ -10,6 +10,13 @@ from rich.text import Text
 from kdiag.records import GATES, GateRecord, failed
 from kdiag.reporters.stdout import stdout_console
 
+PROVES = {  # what is left open where a gate could not run
+    "compile": "that it compiles",
+    "no-op": "that anything has changed",
+    "effect": "that the compiler does what was meant",
+    "emulation": "that it is right on the CPU",
+    "correctness": "that it is right on a GPU",
+}
 STYLES = {"passed": "green", "failed": "bold red", "could-not-run": "yellow"}
 
 
@@ -40,4 +47,4 @@ def verdict(records: Sequence[GateRecord]) -> str:
     unable = [record.gate for record in records if record.outcome == "could-not-run"]
     if not unable:
         return "every gate passed"
-    return f"none failed; could not run, and proved nothing: {', '.join(unable)}"
+    return f"none failed; could not run: {', '.join(unable)}; not proved: {', nor '.join(PROVES[gate] for gate in unable)}"

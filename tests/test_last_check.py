@@ -1,0 +1,100 @@
+"""The last check of a run: what compute-sanitizer prints, and which version the run ends with, in a real repository."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from kdiag.executors import repo
+from kdiag.executors.bench import Bench
+from kdiag.executors.ncu.process import Ended
+from kdiag.executors.sanitizer import judge, memcheck
+from kdiag.journal import IterationDone, Start
+from kdiag.loop.attempt import Arena
+from kdiag.loop.compiler import Compiler
+from kdiag.loop.emulator import Emulator
+from kdiag.loop.last_check import last_check
+from kdiag.records import GateRecord, Iteration
+from kdiag.rules.load_policies import load
+from kdiag.run_state import state
+from kdiag.workload import Workload
+
+FOUND = """========= COMPUTE-SANITIZER
+========= Invalid __global__ read of size 4 bytes
+=========     at softmax_kernel_K1+0x160
+=========     by thread (33,0,0) in block (5,0,0)
+=========         Host Frame: cuLaunchKernelEx [0x3a1b2c] in libcuda.so.1
+========= Program hit cudaErrorLaunchFailure (error 719) on CUDA API call to cudaDeviceSynchronize.
+========= ERROR SUMMARY: 2 errors
+"""
+READ = "Invalid __global__ read of size 4 bytes at softmax_kernel_K1+0x160 (2 in all)"
+CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
+
+
+@pytest.mark.parametrize(
+    ("ended", "log", "outcome", "reason"),
+    [
+        (Ended(1, "", ""), FOUND, "failed", READ),
+        (Ended(0, "", ""), CLEAN, "passed", "no access outside"),
+        (Ended(1, "", "ImportError: no torch"), CLEAN, "could-not-run", "ImportError: no torch"),
+        (Ended(0, "", ""), "", "could-not-run", "no output"),
+        (Ended(-2, "", "", "timeout"), CLEAN, "could-not-run", "no end within 120 s"),
+    ],
+)
+def test_what_the_tool_says(ended: Ended, log: str, outcome: str, reason: str) -> None:
+    record = judge(ended, log)
+    assert record.outcome == outcome
+    assert reason in record.reason
+
+
+def test_without_the_tool_nothing_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    assert "not installed" in memcheck(Workload(Path("w.py"), Path("k.py"), True), Path("edited.py")).reason
+
+
+UNEDITED, FIRST, SECOND = (f"X = {n}\n" for n in range(3))
+
+
+@pytest.fixture
+def arena(tmp_path: Path) -> Arena:
+    root = tmp_path / "user"
+    root.mkdir()
+    (root / "kernel.py").write_text(UNEDITED)
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "start"]):
+        subprocess.run(["git", "-c", "user.name=U", "-c", "user.email=u@e", *words], cwd=root, check=True)
+    worktree = repo.open_worktree(root / "kernel.py", "kernel", tmp_path / "run", "20260102")
+    compiler = Compiler(None, "kernel.py", "sm_90", tmp_path / "candidates")
+    return Arena(worktree, Emulator(compiler), "kernel", cast(Bench, object()), load("adaptive"))
+
+
+@pytest.mark.parametrize(
+    ("bad", "best", "verdicts", "last"),
+    [
+        ([], SECOND, "keep keep", "memcheck of iteration 2: passed: read"),
+        ([FIRST], SECOND, "keep keep", "memcheck of iteration 2: passed: read"),
+        ([SECOND], FIRST, "keep revert", "the run ends with edit 1, the last version that passes"),
+        ([FIRST, SECOND], UNEDITED, "revert revert", "the run ends with baseline, the last version that passes"),
+        ([UNEDITED, FIRST, SECOND], SECOND, "keep keep", "the unedited kernel does it as well: read"),
+    ],
+)  # fmt: skip
+def test_a_run_ends_with_a_version_that_passes(
+    arena: Arena, bad: list[str], best: str, verdicts: str, last: str
+) -> None:
+    def check(path: Path) -> GateRecord:
+        return GateRecord("memcheck", "failed" if path.read_text() in bad else "passed", "read")
+
+    rows, notes = [Iteration(0, "baseline", "", "baseline", "PASS", 1.1, None, "keep", "")], list[str]()
+    for n, source in enumerate((FIRST, SECOND), 1):
+        repo.write(arena.worktree, source)
+        commit = repo.commit(arena.worktree, f"edit {n}")
+        rows.append(Iteration(n, "H", str(n), f"edit {n}", "PASS", 1.0, 1.1, "keep", "faster", commit=commit))
+    source, changed = last_check(replace(arena, memcheck=check), UNEDITED, rows, notes.append)
+    assert source == best
+    assert notes[-1].endswith(last)
+    start = Start("kernel", "w.py", "/r", "/w", "b", "base", "kernel.py", None, "adaptive", "0", "2026-01-02")
+    resumed = state([start, *map(IterationDone, [*rows, *changed])])
+    assert " ".join(row.verdict for row in resumed.iterations[1:]) == verdicts
+    repo.reopen(arena.worktree, resumed.best_commit)
+    assert repo.current_source(arena.worktree) == best
