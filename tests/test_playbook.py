@@ -1,6 +1,7 @@
 """The playbook's data, the graph built from it, and the reference pages it names."""
 
 import ast
+import math
 import re
 from importlib.resources import files
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from kdiag.errors import KdiagError
 from kdiag.executors.edits.registry import EXECUTORS
 from kdiag.planner import graph as rules
-from kdiag.planner.gain import TRUST_ELSEWHERE, prior
+from kdiag.planner.shrinkage import NO_EFFECT, figures, shrunk
 from kdiag.rules.load_causes import load_causes
 from kdiag.rules.load_playbook import Gain, load, matches, parse
 
@@ -105,21 +106,14 @@ def test_every_prior_names_its_source(optimization):
 def test_what_was_measured_on_hopper_is_what_the_rules_say(optimization, variant, cause, mid):
     treat = rules.treatment(rules.bundled(), optimization, variant, cause)
     assert treat is not None
-    assert prior(treat.gains, "sm_90")[0].mid == mid
+    assert math.exp(figures(treat.gains, "sm_90")[0].mid) == pytest.approx(mid)
 
 
 def test_another_architecture_gets_a_shrunk_prior_and_is_told_so():
-    gain, trust, note = prior({"sm_90": Gain(0.5, 4.0, 9.0, 3, "source")}, "sm_100")
-    assert (gain.mid, trust) == (2.0, TRUST_ELSEWHERE)
-    assert "measured on sm_90" in note
-
-
-@given(st.floats(0.01, 100))
-def test_shrinking_never_changes_the_sign_and_stays_inside_its_interval(mid):
-    gain, _, _ = prior({"sm_90": Gain(mid * 0.9, mid, mid * 1.1, 1, "source")}, "sm_80")
-    assert (gain.mid >= 1) == (mid >= 1)
-    assert abs(gain.mid - 1) <= abs(mid - 1)
-    assert gain.low <= gain.mid <= gain.high
+    (known,) = figures({"sm_90": Gain(0.5, 4.0, 9.0, 3, "source")}, "sm_100")
+    assert math.exp(known.mid) == pytest.approx(2.0)
+    assert (known.elsewhere, shrunk((known,), NO_EFFECT).elsewhere) == ("sm_90", {"sm_90"})
+    assert known.weight < 1, "three measurements elsewhere weigh less than one here"
 
 
 @given(st.sets(st.sampled_from(["a=1", "b=2", "c=3"])), st.sets(st.sampled_from(["a=1", "b=2", "c=3"])))
