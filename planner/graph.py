@@ -95,6 +95,17 @@ def conflict(graph: Graph, first: tuple[str, str], second: tuple[str, str]) -> s
     return None
 
 
+@cache
+def inverses(graph: Graph, optimization: str) -> tuple[str, ...]:
+    """The variants of an optimization that undo its others, as patterns: those that conflict with it."""
+    edges = relations(graph, "conflicts")
+    return tuple(
+        dict.fromkeys(
+            e.variant for source, e in edges if source == e.optimization == optimization and e.variant
+        )
+    )
+
+
 def untreated(graph: Graph) -> tuple[str, ...]:
     """Causes that no optimization treats."""
     causes = [node for node, data in graph.nodes(data=True) if data["kind"] == "cause"]

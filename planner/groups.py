@@ -67,16 +67,19 @@ class Candidate:
         exact = [trial for trial in mine if trial.variant == self.variant]
         treat = self.treat(cause)
         if treat is None:
-            group = shrunk(self._trials(mine), NO_EFFECT)
-            return shrunk(self._trials(exact), group) if mine else None
-        anything = shrunk(map(once, (*self._rules(None), *self._trials(self.trials))), NO_EFFECT)
-        group = shrunk((*self._rules(cause), *self._trials(mine)), anything)
+            timed = self._trials(mine)
+            return shrunk(self._trials(exact), shrunk(timed, NO_EFFECT)) if timed else None
+        group = shrunk((*self._rules(cause), *self._trials(mine)), self._whatever_the_cause)
         return shrunk((*figures(treat.gains, self.case.target), *self._trials(exact)), group)
 
     def works(self) -> float:
         """The probability that this very variant comes to a measurement on a kernel like this one."""
         exact = [trial for trial in self.trials if trial.variant == self.variant]
         return worth_trying(exact, self.case.features, self.case.target)
+
+    @cached_property
+    def _whatever_the_cause(self) -> Estimate:
+        return shrunk(map(once, (*self._rules(None), *self._trials(self.trials))), NO_EFFECT)
 
     def _rules(self, cause: str | None) -> list[Figure]:
         """What the rules know of this optimization for one cause, or for any."""
@@ -98,9 +101,8 @@ class Candidate:
     def _opposed(self, pattern: str) -> bool:
         """Whether one of the two undoes what the other does."""
         return any(
-            source == edge.optimization == self.optimization.id
-            and matches(edge.variant, self.variant) != (bool(pattern) and matches(edge.variant, pattern))
-            for source, edge in rules.relations(self.graph, "conflicts")
+            matches(inverse, self.variant) != matches(inverse, pattern)
+            for inverse in rules.inverses(self.graph, self.optimization.id)
         )
 
 
