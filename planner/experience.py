@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import statistics
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from kdiag.codec import decode, encode
-from kdiag.records import PastTrial
+from kdiag.records import PastTrial, TrialGroup
 
 if TYPE_CHECKING:
     import sqlite3
@@ -95,6 +96,21 @@ def _read(connection: sqlite3.Connection) -> tuple[PastTrial, ...]:
         values = dict(zip(COLUMNS, row, strict=True))
         trials.append(decode(PastTrial, {**values, "features": json.loads(values["features"])}))
     return tuple(trials)
+
+
+def groups(trials: Sequence[PastTrial]) -> tuple[TrialGroup, ...]:
+    """The trials by optimization, leading cause and architecture, in this order."""
+    found: dict[tuple[str, str, str], list[PastTrial]] = {}
+    for trial in trials:
+        found.setdefault((trial.optimization, trial.cause, trial.architecture), []).append(trial)
+    return tuple(_group(key, found[key]) for key in sorted(found))
+
+
+def _group(key: tuple[str, str, str], trials: Sequence[PastTrial]) -> TrialGroup:
+    speedups = [trial.speedup for trial in trials if trial.speedup is not None]
+    kept = sum(trial.verdict == "keep" for trial in trials)
+    median = statistics.median(speedups) if speedups else None
+    return TrialGroup(*key, len(trials), median, kept / len(trials))
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

@@ -32,3 +32,18 @@ class PastTrial:
     low: float | None = None
     high: float | None = None
     configurations: int = 0
+
+
+@dataclass(frozen=True)
+class TrialGroup:
+    """What trials of one optimization for one leading cause on one architecture came to.
+
+    `median_speedup` is over those that were timed, None where none was; `kept_share` of all `trials` is 0..1.
+    """
+
+    optimization: str
+    cause: str
+    architecture: str
+    trials: int
+    median_speedup: float | None
+    kept_share: float
