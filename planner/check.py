@@ -1,0 +1,94 @@
+"""What is wrong with rule files: every problem in one sentence that begins with its file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from importlib.resources import files
+from pathlib import PurePath
+
+from kdiag.errors import KdiagError
+from kdiag.rules import load_causes, load_playbook
+from kdiag.rules.load_playbook import Optimization, matches
+
+Playbook = Mapping[str, Optimization]
+
+
+def bundled() -> Mapping[str, str]:
+    """The text of the rule files that kdiag brings along, by `playbook/A.toml` and `causes/barrier.toml`."""
+    rules = files("kdiag.rules")
+    entries = [(folder, entry) for folder in ("playbook", "causes") for entry in (rules / folder).iterdir()]
+    found = {f"{folder}/{entry.name}": entry for folder, entry in entries if entry.name.endswith(".toml")}
+    return {name: found[name].read_text(encoding="utf-8") for name in sorted(found)}
+
+
+def problems(texts: Mapping[str, str], producible: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+    """All that is wrong with the rule files `texts`; `producible` holds the variants that edits make, by optimization."""
+    found: list[str] = []
+    playbook: dict[str, Optimization] = {}
+    causes = [PurePath(name).stem for name in texts if name.startswith("causes/")]
+    for name, text in texts.items():
+        stem = PurePath(name).stem
+        try:
+            if name.startswith("causes/"):
+                load_causes.parse(name, text)
+            else:
+                playbook[stem] = load_playbook.parse(name, text)
+        except KdiagError as error:
+            found.append(str(error))
+    found += [f"playbook/{stem}.toml: its id is {o.id}" for stem, o in playbook.items() if o.id != stem]
+    treated = {treat.cause for optimization in playbook.values() for treat in optimization.treats}
+    found += [f"causes/{name}.toml: no optimization treats it" for name in causes if name not in treated]
+    return (*found, *faults(playbook, causes), *_unmade(playbook, producible))
+
+
+def faults(playbook: Playbook, causes: Collection[str]) -> Iterator[str]:
+    """What keeps valid files from being one graph, or leaves it without a page; `causes` are the known ids."""
+    for name in causes:
+        yield from _page(f"causes/{name}.toml", f"causes/{name}.md")
+    for name, optimization in playbook.items():
+        file = f"playbook/{name}.toml"
+        yield from _page(file, optimization.reference)
+        for cause in {treat.cause: None for treat in optimization.treats if treat.cause not in causes}:
+            yield f"{file}: it treats {cause}, which no file in causes defines"
+        for edge in optimization.edges:
+            if edge.optimization not in playbook:
+                yield f"{file}: it {edge.kind} {edge.optimization}, which is not in the playbook"
+        pairs = Counter(
+            [(treat.variant, treat.cause) for treat in optimization.treats]
+            + [(e.variant, f"{e.optimization} {e.target_variant}".strip()) for e in optimization.edges]
+        )
+        for (variant, other), count in pairs.items():
+            if count > 1:
+                yield f"{file}: {variant or name} and {other} are connected twice; keep one of the entries"
+    yield from _circles(playbook)
+
+
+def _page(file: str, page: str) -> Iterator[str]:
+    if not files("kdiag.references").joinpath(*page.split("/")).is_file():
+        yield f"{file}: the page references/{page} does not exist"
+
+
+def _circles(playbook: Playbook) -> Iterator[str]:
+    import networkx as nx
+
+    edges = [(o.id, e.optimization) for o in playbook.values() for e in o.edges if e.kind == "requires"]
+    required: nx.DiGraph[str] = nx.DiGraph(edges)
+    for circle in nx.simple_cycles(required):
+        yield f"playbook/{circle[0]}.toml: {' -> '.join(circle)} require each other in a circle"
+
+
+def _unmade(playbook: Playbook, producible: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """Variants that a file names and no edit makes, each once."""
+    named = {
+        (file, id_, variant): None
+        for file, o in playbook.items()
+        for id_, variant in (
+            *((o.id, treat.variant) for treat in o.treats),
+            *((o.id, edge.variant) for edge in o.edges),
+            *((edge.optimization, edge.target_variant) for edge in o.edges),
+        )
+    }
+    for file, id_, variant in named:
+        if variant and not any(matches(variant, made) for made in producible.get(id_, ())):
+            yield f"playbook/{file}.toml: no edit makes the variant {variant} of {id_}"
