@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from kdiag.planner import graph as rules
 from kdiag.planner.groups import Candidate, Circumstances
 from kdiag.planner.shrinkage import NO_EFFECT, SHRINK, TRUST_NOTHING, Estimate, figures, shrunk
-from kdiag.planner.similarity import told
-from kdiag.records import Cause, ExpectedSpeedup
+from kdiag.records import ExpectedSpeedup
 from kdiag.rules.load_playbook import Gain, Optimization, matches
 
 if TYPE_CHECKING:
@@ -37,30 +36,32 @@ class Expectation:
 
 
 def expectation(graph: Graph, optimization: Optimization, variant: str, case: Circumstances) -> Expectation:
-    """What rules and experience expect of one variant under the circumstances."""
-    case = replace(case, causes=tuple(cause for cause in case.causes if cause.score >= FAINTEST))
-    candidate = Candidate(graph, optimization, variant, case)
-    if not case.causes:
-        return _without_causes(candidate)
-    total = sum(cause.score**2 for cause in case.causes)
-    known = [
-        (cause, cause.score**2 / total, estimate)
-        for cause in case.causes
-        if (estimate := candidate.estimate(cause.id)) is not None
-    ]
-    if not known:
-        names = ", ".join(cause.id for cause in case.causes)
-        reason = f"nothing is known about what it does for {names}: no effect expected"
-        confidence = NO_EFFECT.trust * candidate.works()
-        experience = told(candidate.trials, case.target)
-        return Expectation(NO_EFFECT.speedup, confidence, _first_cause(candidate), (reason, *experience))
-    mixed = _mixed([(weight, estimate) for _, weight, estimate in known])
-    leading = max(known, key=lambda entry: entry[1] * (abs(entry[2].mid) + 1))[0]
-    reasons = tuple(_reason(candidate, cause, estimate) for cause, _, estimate in known)
-    confidence = mixed.trust * candidate.works()
-    return Expectation(
-        mixed.speedup, confidence, leading.id, (*reasons, *told(candidate.trials, case.target))
-    )
+    """What rules and experience expect of one variant under the circumstances.
+
+    With no diagnosis every cause that the rules name is as likely as any other, and their mean is shrunk by half.
+    """
+    found = tuple(cause for cause in case.causes if cause.score >= FAINTEST)
+    candidate = Candidate(graph, optimization, variant, replace(case, causes=found))
+    named = list(dict.fromkeys(treat.cause for treat in optimization.treats))
+    scores = {cause.id: cause.score for cause in found}
+    total = sum(score**2 for score in scores.values())
+    weights = {id_: score**2 / total for id_, score in scores.items()} or {
+        id_: SHRINK / len(named) for id_ in named
+    }
+    known = {id_: told for id_ in weights if (told := candidate.estimate(id_)) is not None}
+    mixed = _mixed([(weights[id_], told) for id_, told in known.items()]) if known else NO_EFFECT
+    trust = mixed.trust if found else TRUST_NOTHING
+    leading = next((t.cause for t in optimization.treats if matches(t.variant, variant)), named[0])
+    if found and known:
+        leading = max(known, key=lambda id_: weights[id_] * (abs(known[id_].mid) + 1))
+        reasons = [_reason(candidate, id_, scores[id_], told) for id_, told in known.items()]
+    elif known:
+        reasons = [f"no cause is known; the mean over the {len(known)} causes the rules name, shrunk by half"]
+        reasons[0] += elsewhere(mixed, case.target)
+    else:
+        names = ", ".join(weights)
+        reasons = [f"nothing is known about what it does for {names}: no effect expected"]
+    return Expectation(mixed.speedup, trust * candidate.works(), leading, (*reasons, *candidate.told()))
 
 
 def _mixed(known: Sequence[tuple[float, Estimate]]) -> Estimate:
@@ -72,21 +73,6 @@ def _mixed(known: Sequence[tuple[float, Estimate]]) -> Estimate:
     high = max(mid, nothing, *(estimate.high for _, estimate in known))
     trust = sum(weight * estimate.trust for weight, estimate in known) / share
     return Estimate(low, mid, high, trust, frozenset().union(*(estimate.elsewhere for _, estimate in known)))
-
-
-def _without_causes(candidate: Candidate) -> Expectation:
-    """With no diagnosis every cause that the rules name is as likely as any other, and all are shrunk by half."""
-    named = dict.fromkeys(treat.cause for treat in rules.treats(candidate.graph, candidate.optimization.id))
-    known = [estimate for cause in named if (estimate := candidate.estimate(cause)) is not None]
-    experience = told(candidate.trials, candidate.case.target)
-    confidence = TRUST_NOTHING * candidate.works()
-    if not known:
-        reasons = ("no cause is known, and no prior", *experience)
-        return Expectation(NO_EFFECT.speedup, confidence, "unknown", reasons)
-    mixed = _mixed([(SHRINK / len(known), estimate) for estimate in known])
-    reason = f"no cause is known; the mean over the {len(known)} causes the rules name, shrunk by half"
-    reason += elsewhere(mixed, candidate.case.target)
-    return Expectation(mixed.speedup, confidence, _first_cause(candidate), (reason, *experience))
 
 
 def after_kept(
@@ -128,12 +114,12 @@ def elsewhere(estimate: Estimate, target: str) -> str:
     return f"; partly from {names}, weak evidence for {target}" if names else ""
 
 
-def _reason(candidate: Candidate, cause: Cause, estimate: Estimate) -> str:
+def _reason(candidate: Candidate, cause: str, score: float, estimate: Estimate) -> str:
     """Where the figure for one cause comes from, and what remains of it beside its broader groups."""
-    treat, target = candidate.treat(cause.id), candidate.case.target
+    treat, target = candidate.treat(cause), candidate.case.target
     said = _sources(treat.gains, target) if treat is not None else "no rule, but trials"
     shrunk_to = f"with its broader groups {math.exp(estimate.mid):.2f}x{elsewhere(estimate, target)}"
-    return f"for {cause.id} (score {cause.score:.2f}) {said}; {shrunk_to}"
+    return f"for {cause} (score {score:.2f}) {said}; {shrunk_to}"
 
 
 def _sources(gains: Mapping[str, Gain], target: str) -> str:
@@ -144,8 +130,3 @@ def _sources(gains: Mapping[str, Gain], target: str) -> str:
         f"({gain.low:.2f} to {gain.high:.2f}, n = {gain.n}): {gain.source}"
         for name, gain in used.items()
     )
-
-
-def _first_cause(candidate: Candidate) -> str:
-    known = rules.treats(candidate.graph, candidate.optimization.id)
-    return next((t.cause for t in known if matches(t.variant, candidate.variant)), known[0].cause)

@@ -68,13 +68,6 @@ def treatment(graph: Graph, optimization: str, variant: str, cause: str) -> Trea
     return max(found, key=lambda treat: len(treat.variant.split(",")) if treat.variant else 0, default=None)
 
 
-def treats(graph: Graph, optimization: str) -> tuple[Treat, ...]:
-    """All that the rules say an optimization does, in the order of its file."""
-    record = graph.nodes[f"optimization:{optimization}"]["record"]
-    assert isinstance(record, Optimization)
-    return record.treats
-
-
 def relations(graph: Graph, kind: EdgeKind) -> tuple[tuple[str, Edge], ...]:
     """All edges of one kind between optimizations, each with the id of the optimization it starts from."""
     found = [(owner(node), data["edge"]) for node, _, data in graph.edges(data=True) if data["kind"] == kind]

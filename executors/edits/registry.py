@@ -69,12 +69,13 @@ def propose(subject: Subject, file: str) -> tuple[Proposal, ...]:
 
 
 def producible() -> dict[str, set[str]]:
-    """The variants that each edit makes of its own examples, by optimization."""
+    """The variants that each edit makes of its own examples or of a matrix product, by optimization."""
+    products = Tf32Guard.examples
     return {
         edit.id: {
-            *(example.variant for example in edit.examples if example.after is not None),
-            *(variant.name for example in edit.examples for variant in edit.variants(example.subject)),
+            variant.name for each in (*edit.examples, *products) for variant in edit.variants(each.subject)
         }
+        | {example.variant for example in edit.examples if example.after is not None}
         for edit in EDITS
     }
 

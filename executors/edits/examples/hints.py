@@ -14,14 +14,6 @@ def _copy(decorator: str, imported: str = "import cuda.tile as ct", prefix: str 
     )
 
 
-def _product(decorator: str) -> str:
-    body = "".join(f"    {n} = ct.load({n}, (0, 0), shape=(64, 64))\n" for n in "ab")
-    return (
-        f"import cuda.tile as ct\n\n\n{decorator}\ndef product_kernel(a, b, c):\n{body}"
-        "    ct.store(c, (0, 0), ct.mma(a, b, ct.zeros((64, 64), dtype=ct.float32)))\n"
-    )
-
-
 MEMBERS = "from cuda.tile import Constant, bid, kernel, load, store"
 
 EXAMPLES = (
@@ -48,14 +40,6 @@ EXAMPLES = (
         _copy("@kernel(occupancy=1, opt_level=3)", MEMBERS, ""),
         _copy("@kernel(occupancy=2, opt_level=3)", MEMBERS, ""),
         settings={"occupancy": 2},
-    ),
-    Example(
-        "two CTAs a block, for a matrix product",
-        "product_kernel",
-        "num_ctas=2",
-        _product("@ct.kernel"),
-        _product("@ct.kernel(num_ctas=2)"),
-        settings={"num_ctas": 2},
     ),
     Example(
         "chosen by target",

@@ -9,24 +9,17 @@ from datetime import datetime
 from importlib import metadata
 
 from kdiag import __version__
+from kdiag.diagnose.metrics import number
 from kdiag.loop.findings import Findings
 from kdiag.planner.experience import Experience, database
-from kdiag.records import ArrayArgument, CompileFailure, Iteration, Observations, PastTrial
+from kdiag.records import ArrayArgument, CompileFailure, Iteration, PastTrial
 from kdiag.workload import source_hash
 
-# What kind of kernel it is: the word that stands for a count above 0 of what its source holds.
-FEATURES = {
-    "mma": ("source.mma",),
-    "gathers": ("source.gathers", "source.scatters"),
-    "indirect": ("source.indirect_gathers",),
-    "tile-accesses": ("source.loads", "source.stores"),
-    "loads-in-loops": ("source.loads_in_loops",),
-    "exponentials": ("source.exponentials",),
-    "divisions": ("source.exact_divisions",),
-    "atomics": ("source.atomics",),
-    "persistent": ("source.persistent_loops",),
-    "grouped-tiles": ("source.swizzles",),
-}
+# What a kernel's source can hold that makes it another kind of kernel; the words are the names of the observations.
+FEATURES = (
+    *("mma", "gathers", "scatters", "indirect_gathers", "loads", "loads_in_loops", "stores", "exponentials"),
+    *("exact_divisions", "atomics", "persistent_loops", "swizzles"),
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +35,7 @@ class Memory:
         """Keep what became of a candidate of the source `parent`; one that waits for a GPU has not been tried."""
         if row.verdict == "ready":
             return
-        causes, timings = findings.diagnosis.causes, row.timings
+        causes = findings.diagnosis.causes
         trial = PastTrial(
             time=datetime.now().astimezone().isoformat(timespec="seconds"),
             version=__version__,
@@ -58,34 +51,28 @@ class Memory:
             variant=row.variant,
             verdict=row.verdict,
             speedup=row.speedup,
-            low=min((timing.low for timing in timings if math.isfinite(timing.low)), default=None),
-            high=max((timing.high for timing in timings if math.isfinite(timing.high)), default=None),
-            configurations=len(timings),
+            low=min((each.low for each in row.timings if math.isfinite(each.low)), default=None),
+            high=max((each.high for each in row.timings if math.isfinite(each.high)), default=None),
+            configurations=len(row.timings),
         )
         self.store.record(trial)
 
 
 def memory(kernel: str, target: str, warn: Callable[[str], None]) -> Memory:
-    """The memory of a run, from the user's data folder. `warn` is told once if it cannot be used."""
+    """The memory of a run, from the user's data folder."""
     store = Experience(database(), warn)
     return Memory(store, store.known(), kernel, target)
 
 
 def features(findings: Findings) -> tuple[str, ...]:
-    """Words for what kind of kernel this is, in order: what its source holds, and the types of its arrays."""
-    held = [word for word, names in FEATURES.items() if any(_count(findings.observations, n) for n in names)]
+    """What kind of kernel this is, in order: what its source holds, and the types of its arrays."""
     launches = () if isinstance(findings.compilation, CompileFailure) else findings.compilation
-    arrays = (each for evidence in launches for each in evidence.launch.arguments)
-    return tuple(sorted({*held, *(each.dtype for each in arrays if isinstance(each, ArrayArgument))}))
-
-
-def _count(observations: Observations, name: str) -> float:
-    evidence = observations.get(name)
-    return float(evidence.value) if evidence is not None and isinstance(evidence.value, int | float) else 0.0
+    arguments = (each for evidence in launches for each in evidence.launch.arguments)
+    types = {each.dtype for each in arguments if isinstance(each, ArrayArgument)}
+    return tuple(sorted(types.union(w for w in FEATURES if number(findings.observations, f"source.{w}"))))
 
 
 def _toolchain() -> str:
-    """The compiler's version, "" where there is none."""
     try:
         return f"cuda-tile {metadata.version('cuda-tile')}"
     except metadata.PackageNotFoundError:

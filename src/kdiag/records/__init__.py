@@ -40,7 +40,7 @@ from kdiag.records.emulation import (
     Fault,
     FaultKind,
 )
-from kdiag.records.experience import PastTrial, TrialGroup
+from kdiag.records.experience import PastTrial
 from kdiag.records.observations import Evidence, EvidenceKind, Observations, Place, Scalar
 from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant
 from kdiag.records.run import (
@@ -101,7 +101,6 @@ __all__ = [
     "ScalarArgument",
     "SpeedOfLight",
     "Suggestion",
-    "TrialGroup",
     "TuningSpace",
     "Variant",
     "Verdict",

@@ -9,13 +9,13 @@ from kdiag.records.run import VerdictName
 
 @dataclass(frozen=True)
 class PastTrial:
-    """One candidate that a run tried. `time` is ISO 8601, `architecture` e.g. sm_90, `features` words in order ("mma").
+    """One candidate that a run tried. `features` are words for its kernel in order, `cause` is the leading one or "".
 
     `speedup` is the geometric mean over the `configurations` of parent over candidate, None where nothing was timed;
-    `low`..`high` spans their 95 % intervals. `cause` is the leading one of the parent, "" where none was found.
+    `low`..`high` spans their 95 % intervals.
     """
 
-    time: str
+    time: str  # ISO 8601
     version: str
     kernel: str
     parent_hash: str
@@ -23,7 +23,7 @@ class PastTrial:
     features: tuple[str, ...]
     cause: str
     bottleneck: str
-    architecture: str
+    architecture: str  # e.g. sm_90
     toolchain: str
     optimization: str
     variant: str
@@ -32,18 +32,3 @@ class PastTrial:
     low: float | None = None
     high: float | None = None
     configurations: int = 0
-
-
-@dataclass(frozen=True)
-class TrialGroup:
-    """What trials of one optimization for one leading cause on one architecture came to.
-
-    `median_speedup` is over those that were timed, None where none was; `kept_share` of all `trials` is 0..1.
-    """
-
-    optimization: str
-    cause: str
-    architecture: str
-    trials: int
-    median_speedup: float | None
-    kept_share: float

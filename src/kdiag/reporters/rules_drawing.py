@@ -105,6 +105,7 @@ def _layers(graph: Graph) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
         for kind in ("symptom", "optimization"):
             columns[kind].sort(key=mean.__getitem__)
         boxes = {box: sorted(causes, key=mean.__getitem__) for box, causes in boxes.items()}
+    columns["cause"] = [node for box, causes in boxes.items() for node in (box, *causes)]
     return columns, boxes
 
 
