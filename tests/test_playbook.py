@@ -4,14 +4,17 @@ import ast
 import math
 import re
 from importlib.resources import files
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kdiag import cli
 from kdiag.errors import KdiagError
 from kdiag.executors.edits.registry import EXECUTORS
 from kdiag.planner import graph as rules
+from kdiag.planner.check import problems
 from kdiag.planner.shrinkage import NO_EFFECT, figures, shrunk
 from kdiag.rules.load_causes import load_causes
 from kdiag.rules.load_playbook import Gain, load, matches, parse
@@ -50,9 +53,8 @@ def test_the_playbook_has_a_to_l_and_every_edit():
     assert set(load()) == set(EXECUTORS)
 
 
-def test_the_bundled_graph_is_valid_and_treats_every_cause():
+def test_the_bundled_rules_make_a_graph():
     graph = rules.bundled()
-    assert rules.untreated(graph) == ()
     assert {data["kind"] for _, data in graph.nodes(data=True)} == {
         "symptom",
         "cause",
@@ -148,20 +150,70 @@ def test_a_broken_entry_is_named(text, message):
         parse("Z.toml", text)
 
 
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        ([ENTRY + TREAT.replace("tensor-pipe", "bad-luck")], "bad-luck"),
-        ([ENTRY + TREAT + TREAT], "connected twice"),
-        ([ENTRY + requires("Y")], "not in the playbook"),
-        ([ENTRY.replace("a.md", "z.md")], "does not exist"),
-        ([ENTRY + requires("Y"), ENTRY.replace('"Z"', '"Y"') + requires("Z")], "in a circle"),
-    ],
-)
-def test_a_graph_that_contradicts_itself_is_refused(texts, message):
-    playbook = {entry.id: entry for entry in (parse("Z.toml", text) for text in texts)}
-    with pytest.raises(KdiagError, match=message):
-        rules.build(playbook, load_causes())
+CAUSE = "title = 't'\nmeaning = 'm'\nwhat_to_do = 'w'\nbottleneck = 'compute'\n"
+RIGHT = {"playbook/Z.toml": ENTRY + TREAT, "causes/tensor-pipe.toml": CAUSE}
+WRONG = [
+    ({"playbook/Z.toml": "id = "}, "playbook/Z.toml is not valid TOML"),
+    ({"causes/tensor-pipe.toml": CAUSE[12:]}, "causes/tensor-pipe.toml needs title"),
+    (
+        {"causes/tensor-pipe.toml": CAUSE + "pattern = 3"},
+        "causes/tensor-pipe.toml does not follow the schema",
+    ),
+    ({"causes/bad-luck.toml": CAUSE}, "causes/bad-luck.toml: no optimization treats it"),
+    (
+        {"causes/bad-luck.toml": CAUSE},
+        "causes/bad-luck.toml: the page references/causes/bad-luck.md does not exist",
+    ),
+    (
+        {"playbook/Z.toml": ENTRY + TREAT.replace("tensor-pipe", "x")},
+        "playbook/Z.toml: it treats x, which no file",
+    ),
+    ({"playbook/Z.toml": ENTRY + TREAT + TREAT}, "playbook/Z.toml: Z and tensor-pipe are connected twice"),
+    ({"playbook/Z.toml": ENTRY + TREAT + requires("Y")}, "playbook/Z.toml: it requires Y, which is not in"),
+    (
+        {"playbook/Z.toml": RIGHT["playbook/Z.toml"].replace("a.md", "z.md")},
+        "playbook/Z.toml: the page references/z.md",
+    ),
+    ({"playbook/Y.toml": ENTRY}, "playbook/Y.toml: its id is Z"),
+    (
+        {
+            "playbook/Z.toml": ENTRY + TREAT + requires("Y"),
+            "playbook/Y.toml": ENTRY.replace('"Z"', '"Y"') + requires("Z"),
+        },
+        "require each other in a circle",
+    ),
+    (
+        {"playbook/Z.toml": ENTRY + TREAT.replace("gain", "variant = 'tile=3'\ngain", 1)},
+        "playbook/Z.toml: no edit makes the variant tile=3 of Z",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "problem"), WRONG)
+def test_a_wrong_rule_file_is_one_line_that_names_it(changes, problem):
+    assert problems(RIGHT, {"Z": ["tile=2"]}) == ()
+    found = problems(RIGHT | changes, {"Z": ["tile=2"]})
+    assert any(problem in line for line in found), found
+    assert len(found) <= 2
+
+
+def test_the_rules_command_checks_and_draws(tmp_path, capsys):
+    assert cli.run(["rules", "check"]) == 0
+    (tmp_path / "playbook").mkdir()
+    (tmp_path / "playbook" / "Z.toml").write_text("id = ")
+    assert cli.run(["rules", "check", str(tmp_path)]) == 1
+    assert "playbook/Z.toml is not valid TOML" in capsys.readouterr().out
+    assert cli.run(["rules", "graph", "--dot", "-o", str(tmp_path / "rules.svg")]) == 0
+    text = (tmp_path / "rules.svg").read_text()
+    titles = [
+        node.text or "" for node in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}title")
+    ]
+    assert {*load_causes(), "memory", "latency"} <= set(titles)
+    (line,) = [t for t in titles if "H/all for special-functions-and-division" in t]
+    assert "1.35x (1.2 to 2.3, n = 6): row softmax" in line
+    assert '"optimization:A" -> "optimization:F"' in capsys.readouterr().out
+    with pytest.raises(KdiagError, match="which is not in the playbook"):
+        rules.build({"Z": parse("Z.toml", ENTRY + requires("Y"))}, {})
 
 
 @pytest.mark.parametrize("optimization", load().values(), ids=lambda optimization: optimization.id)
