@@ -4,39 +4,45 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from importlib.resources import files
-from pathlib import PurePath
+from importlib.resources import as_file, files
+from pathlib import Path
 
-from kdiag.errors import KdiagError
+from kdiag.errors import KdiagError, UsageError
 from kdiag.rules import load_causes, load_playbook
 from kdiag.rules.load_playbook import Optimization, matches
 
 Playbook = Mapping[str, Optimization]
 
 
-def bundled() -> Mapping[str, str]:
-    """The text of the rule files that kdiag brings along, by `playbook/A.toml` and `causes/barrier.toml`."""
-    rules = files("kdiag.rules")
-    entries = [(folder, entry) for folder in ("playbook", "causes") for entry in (rules / folder).iterdir()]
-    found = {f"{folder}/{entry.name}": entry for folder, entry in entries if entry.name.endswith(".toml")}
-    return {name: found[name].read_text(encoding="utf-8") for name in sorted(found)}
+def rule_files(folder: Path | None) -> dict[str, str]:
+    """The texts by "playbook/A.toml" and "causes/barrier.toml", kdiag's own without a folder; else UsageError."""
+    with as_file(files("kdiag.rules")) as bundled:
+        root = folder or bundled
+        paths = sorted((*root.glob("playbook/*.toml"), *root.glob("causes/*.toml")))
+        texts = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    if not texts:
+        raise UsageError(
+            f"{folder} has neither playbook/*.toml nor causes/*.toml; name the folder above these."
+        )
+    return texts
 
 
 def problems(texts: Mapping[str, str], producible: Mapping[str, Collection[str]]) -> tuple[str, ...]:
     """All that is wrong with the rule files `texts`; `producible` holds the variants that edits make, by optimization."""
     found: list[str] = []
     playbook: dict[str, Optimization] = {}
-    causes = [PurePath(name).stem for name in texts if name.startswith("causes/")]
+    causes = [Path(name).stem for name in texts if name.startswith("causes/")]
     for name, text in texts.items():
-        stem = PurePath(name).stem
         try:
             if name.startswith("causes/"):
                 load_causes.parse(name, text)
-            else:
-                playbook[stem] = load_playbook.parse(name, text)
+                continue
+            stem, optimization = Path(name).stem, load_playbook.parse(name, text)
         except KdiagError as error:
             found.append(str(error))
-    found += [f"playbook/{stem}.toml: its id is {o.id}" for stem, o in playbook.items() if o.id != stem]
+            continue
+        playbook[stem] = optimization
+        found += [f"{name}: its id is {optimization.id}"] if optimization.id != stem else []
     treated = {treat.cause for optimization in playbook.values() for treat in optimization.treats}
     found += [f"causes/{name}.toml: no optimization treats it" for name in causes if name not in treated]
     return (*found, *faults(playbook, causes), *_unmade(playbook, producible))
@@ -80,15 +86,9 @@ def _circles(playbook: Playbook) -> Iterator[str]:
 
 def _unmade(playbook: Playbook, producible: Mapping[str, Collection[str]]) -> Iterator[str]:
     """Variants that a file names and no edit makes, each once."""
-    named = {
-        (file, id_, variant): None
-        for file, o in playbook.items()
-        for id_, variant in (
-            *((o.id, treat.variant) for treat in o.treats),
-            *((o.id, edge.variant) for edge in o.edges),
-            *((edge.optimization, edge.target_variant) for edge in o.edges),
-        )
-    }
-    for file, id_, variant in named:
+    named = [(file, o.id, each.variant) for file, o in playbook.items() for each in o.treats]
+    named += [(file, o.id, each.variant) for file, o in playbook.items() for each in o.edges]
+    named += [(file, e.optimization, e.target_variant) for file, o in playbook.items() for e in o.edges]
+    for file, id_, variant in dict.fromkeys(named):
         if variant and not any(matches(variant, made) for made in producible.get(id_, ())):
             yield f"playbook/{file}.toml: no edit makes the variant {variant} of {id_}"

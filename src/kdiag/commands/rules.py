@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TextIO
 
 import click
 
 from kdiag.errors import KdiagError, UsageError
-from kdiag.reporters.markdown import write_atomically
 
 
 @click.group("rules")
@@ -23,25 +23,21 @@ def check(folder: Path | None) -> None:
     One line for each problem on stdout; the exit code is 1 when there is one.
     """
     from kdiag.executors.edits.registry import producible
-    from kdiag.planner.check import bundled, problems
+    from kdiag.planner.check import problems, rule_files
 
-    texts = bundled() if folder is None else _texts(folder)
+    texts = rule_files(folder)
     found = problems(texts, producible())
-    for problem in found:
-        click.echo(problem)
+    click.echo("\n".join(found) or f"{len(texts)} rule files are right.")
     if found:
         raise KdiagError(
             f"{len(found)} problem(s) in {len(texts)} rule files; correct each as its line says."
         )
-    click.echo(f"{len(texts)} rule files are right.")
 
 
 @command.command()
-@click.option(
-    "--svg", "-o", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this SVG file."
-)
+@click.option("--svg", "-o", type=click.File("w", "utf-8", atomic=True), help="Write it to this SVG file.")
 @click.option("--dot", is_flag=True, help="Print it in the language of Graphviz.")
-def graph(svg: Path | None, dot: bool) -> None:
+def graph(svg: TextIO | None, dot: bool) -> None:
     """Draw symptoms, causes by bottleneck, and the optimizations that treat them, with gains as tooltips."""
     from kdiag.planner.graph import bundled
     from kdiag.reporters import rules_drawing
@@ -49,17 +45,6 @@ def graph(svg: Path | None, dot: bool) -> None:
     if svg is None and not dot:
         raise UsageError("Say where to draw: --svg FILE, or --dot for Graphviz.")
     if svg is not None:
-        write_atomically(svg, rules_drawing.to_svg(bundled()))
-        click.echo(f"note: {svg} shows the rules", err=True)
+        svg.write(rules_drawing.to_svg(bundled()))
     if dot:
         click.echo(rules_drawing.to_dot(bundled()))
-
-
-def _texts(folder: Path) -> dict[str, str]:
-    """The rule files below a folder. Raises UsageError if it has none."""
-    paths = sorted((*folder.glob("playbook/*.toml"), *folder.glob("causes/*.toml")))
-    if not paths:
-        raise UsageError(
-            f"{folder} has neither playbook/*.toml nor causes/*.toml; name the folder above these."
-        )
-    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in paths}
