@@ -51,7 +51,9 @@ def expectation(graph: Graph, optimization: Optimization, variant: str, case: Ci
     known = {id_: told for id_ in weights if (told := candidate.estimate(id_)) is not None}
     mixed = _mixed([(weights[id_], told) for id_, told in known.items()]) if known else NO_EFFECT
     trust = mixed.trust if found else TRUST_NOTHING
-    leading = next((t.cause for t in optimization.treats if matches(t.variant, variant)), named[0])
+    leading = next(
+        (t.cause for t in optimization.treats if matches(t.variant, variant)), (*named, "unknown")[0]
+    )
     if found and known:
         leading = max(known, key=lambda id_: weights[id_] * (abs(known[id_].mid) + 1))
         reasons = [_reason(candidate, id_, scores[id_], told) for id_, told in known.items()]

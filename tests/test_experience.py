@@ -119,7 +119,7 @@ def test_history_chooses_groups_and_exports(tmp_path, capsys):
     assert cli.run(["history", "--gpu", "sm_90", "--optimization", "H", "--kernel", TRIAL.kernel]) == 0
     text = capsys.readouterr().out
     assert text.count("softmax_kernel") == 4
-    assert ["H", CAUSE, "sm_90", "4", "1.350x", "75%"] in [line.split() for line in text.splitlines()]
+    assert ["H", CAUSE, "sm_90", "4", "1.350", "0.750"] in [line.split() for line in text.splitlines()]
     assert cli.run(["history", "--kernel", "other"]) == 0
     assert "There is no such trial" in capsys.readouterr().out
     assert cli.run(["history", "--json", "--export", str(file)]) == 0
