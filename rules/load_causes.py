@@ -33,6 +33,10 @@ class Test:
     required: bool = False
     weight: float = 1.0
 
+    def __post_init__(self) -> None:
+        if self.none - self.full == 0:  # which is a TypeError for what is no number
+            raise ValueError(f"none and full of {self.metric} are equal")
+
     def grade(self, value: float) -> float:
         """Return 0 at `none` or beyond, 1 at `full` or beyond, linear between."""
         return min(1.0, max(0.0, (value - self.none) / (self.full - self.none)))

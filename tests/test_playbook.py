@@ -88,20 +88,10 @@ def test_every_prior_names_its_source(optimization):
     ("optimization", "variant", "cause", "mid"),
     [
         ("A", "tile-load-store", "special-functions-and-division", 0.24),
-        ("A", "tile-load-store", "dram-bandwidth", 0.84),
-        ("A", "gather-scatter", "tma-load-rejected", 5.0),
         ("B", "", "special-functions-and-division", 0.65),
-        ("B", "", "tensor-pipe", 1.044),
-        ("D", "tf32", "mma-off-tensor-cores", 28.0),
-        ("E", "", "tensor-pipe", 0.82),
         ("F", "stores", "tma-load-rejected", 4.1),
         ("G", "tile_m=128,tile_n=256", "tensor-pipe", 0.07),
         ("G", "tile_m=128,tile_n=256,tile_k=64,num_worker_warps=8", "tensor-pipe", 1.044),
-        ("G", "tile=2048", "tile-too-small", 1.55),
-        ("H", "all", "special-functions-and-division", 1.35),
-        ("I", "", "tensor-pipe", 1.007),
-        ("hints", "occupancy=2", "tensor-pipe", 1.046),
-        ("hints", "num_ctas=2", "tensor-pipe", 0.73),
         ("hints", "num_worker_warps=8", "register-spills", 15.0),
     ],
 )
@@ -151,13 +141,18 @@ def test_a_broken_entry_is_named(text, message):
 
 
 CAUSE = "title = 't'\nmeaning = 'm'\nwhat_to_do = 'w'\nbottleneck = 'compute'\n"
-RIGHT = {"playbook/Z.toml": ENTRY + TREAT, "causes/tensor-pipe.toml": CAUSE}
+PATTERN = "[[pattern]]\nname = 'p'\nceiling = 1\n[[pattern.test]]\nmetric = 'm'\nnone = {none}\nfull = 3\nreason = 'r'"
+RIGHT = {"playbook/Z.toml": ENTRY + TREAT, "causes/tensor-pipe.toml": CAUSE + PATTERN.format(none=1)}
 WRONG = [
     ({"playbook/Z.toml": "id = "}, "playbook/Z.toml is not valid TOML"),
     ({"causes/tensor-pipe.toml": CAUSE[12:]}, "causes/tensor-pipe.toml needs title"),
     (
         {"causes/tensor-pipe.toml": CAUSE + "pattern = 3"},
         "causes/tensor-pipe.toml does not follow the schema",
+    ),
+    (
+        {"causes/tensor-pipe.toml": CAUSE + PATTERN.format(none=3)},
+        "causes/tensor-pipe.toml does not follow the schema: none and full of m are equal",
     ),
     ({"causes/bad-luck.toml": CAUSE}, "causes/bad-luck.toml: no optimization treats it"),
     (

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from kdiag.errors import KdiagError
-from kdiag.planner.experience import Experience, database
+from kdiag.planner.experience import COLUMNS, Experience, database
 from kdiag.reporters import history
 from kdiag.reporters.markdown import write_atomically
 
@@ -37,7 +37,7 @@ def command(
         import pandas as pd
 
         rows = [{**asdict(trial), "features": " ".join(trial.features)} for trial in trials]
-        write_atomically(export, pd.DataFrame(rows).to_csv(index=False))
+        write_atomically(export, pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False))
     if as_json:
         click.echo(json.dumps(history.to_json(trials), indent=2))
     else:
