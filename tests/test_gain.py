@@ -13,6 +13,7 @@ from kdiag.planner.shrinkage import NO_EFFECT, Figure, shrunk
 from kdiag.records import Cause
 from kdiag.rules.load_causes import load_causes
 from kdiag.rules.load_playbook import Gain, load
+from plan_cases import diagnosis, find, offer, plan
 from test_experience import CAUSE, FEATURES, many
 
 RATIOS = st.floats(0.05, 30)
@@ -66,3 +67,16 @@ def test_the_weights_are_those_of_the_counts():
     slow = many(1, 0.7)
     assert expected({"sm_90": nine}, slow).speedup.mid > 1.2
     assert expected({"sm_90": none}, slow).speedup.mid < 1.0
+
+
+def test_other_causes_are_one_opinion_and_other_architectures_are_named_there_too():
+    memory_bound = plan(offer("H", "all"), diagnosis=diagnosis(("dram-bandwidth", 0.9)))
+    assert 1.0 < find(memory_bound, "H", "all").expected_speedup.mid < 1.03, (
+        "a guess of 1.01 beside 1.35 and 1.30"
+    )
+    for target in (
+        "sm_90",
+        "sm_100",
+    ):  # for this cause there is a guess alone, for others measurements on sm_90
+        told = find(plan(diagnosis=diagnosis(("bytes-in-flight", 0.9)), target=target), "G").explanation
+        assert ("partly from sm_90, weak evidence for sm_100" in told) == (target == "sm_100")
