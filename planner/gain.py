@@ -1,38 +1,33 @@
-"""How much faster an edit will probably make a kernel, and how sure that is: the priors of the rules, combined.
+"""How much faster an edit will probably make a kernel, and how sure that is: rules and experience, combined.
 
-The model is one of mixed causes. A diagnosis names causes with scores; each score squared is a cause's weight, so
-that a faint cause with a large prior does not outvote the leading one. The expected gain is the geometric mean of
-the priors under these weights, where a cause that the optimization does not treat counts 1.0 (nothing changes).
+The model is one of mixed causes. A diagnosis names causes with scores; each score squared is a cause's weight, so that
+a faint cause with a large gain does not outvote the leading one. The expected gain is the geometric mean of what
+`planner.groups` expects for each cause under these weights; a cause of which nothing is known counts 1.0 (no change).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING
 
 from kdiag.planner import graph as rules
-from kdiag.records import Cause, ExpectedSpeedup
+from kdiag.planner.groups import Candidate, Circumstances
+from kdiag.planner.shrinkage import NO_EFFECT, SHRINK, TRUST_NOTHING, Estimate, figures, shrunk
+from kdiag.records import ExpectedSpeedup
 from kdiag.rules.load_playbook import Gain, Optimization, matches
 
 if TYPE_CHECKING:
     from kdiag.planner.graph import Graph
 
-# How far a prior is believed: measured on this architecture, measured on another, not measured at all.
-TRUST_MEASURED, TRUST_ELSEWHERE, TRUST_GUESS = 1.0, 0.6, 0.4
-# A prior of another architecture keeps half of its logarithm: 4x becomes 2x, 0.25x becomes 0.5x.
-SHRINK = 0.5
-# What is expected of an edit that treats none of the causes found: nothing, give or take noise.
-UNTREATED = ExpectedSpeedup(0.9, 1.0, 1.05)
-UNTREATED_CONFIDENCE = 0.2
 # A cause below this score is no finding.
 FAINTEST = 0.01
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """A prior before compile evidence. `cause` leads it; `reasons` say where each number comes from."""
+    """What is expected before compile evidence. `cause` leads it; `reasons` say where each number comes from."""
 
     speedup: ExpectedSpeedup
     confidence: float
@@ -40,86 +35,68 @@ class Expectation:
     reasons: tuple[str, ...]
 
 
-def prior(gains: Mapping[str, Gain], target: str) -> tuple[Gain, float, str]:
-    """The gain for a target such as "sm_90", how far to trust it in 0..1, and a remark on its origin.
+def expectation(graph: Graph, optimization: Optimization, variant: str, case: Circumstances) -> Expectation:
+    """What rules and experience expect of one variant under the circumstances.
 
-    Its own architecture's entry first, then "any", then another architecture's shrunk towards 1.0.
+    With no diagnosis every cause that the rules name is as likely as any other, and their mean is shrunk by half.
     """
-    if target in gains:
-        gain = gains[target]
-        return gain, TRUST_MEASURED if gain.n else TRUST_GUESS, ""
-    if "any" in gains:
-        gain = gains["any"]
-        return gain, TRUST_ELSEWHERE if gain.n else TRUST_GUESS, ""
-    architecture, gain = next(iter(gains.items()))
-    return _shrunk(gain), TRUST_ELSEWHERE, f"; measured on {architecture}, shrunk for {target}"
-
-
-def _shrunk(gain: Gain) -> Gain:
-    mid = gain.mid**SHRINK
-    return Gain(min(gain.low, mid), mid, max(gain.high, mid), gain.n, gain.source)
-
-
-def expectation(
-    graph: Graph, optimization: Optimization, variant: str, causes: tuple[Cause, ...], target: str
-) -> Expectation:
-    """What the rules expect of one variant, given the causes of the diagnosis (best first, scores in 0..1)."""
-    causes = tuple(cause for cause in causes if cause.score >= FAINTEST)
-    if not causes:
-        return _without_causes(graph, optimization, variant, target)
-    total = sum(cause.score**2 for cause in causes)
-    treated = [
-        (cause, cause.score**2 / total, treat)
-        for cause in causes
-        if (treat := rules.treatment(graph, optimization.id, variant, cause.id)) is not None
-    ]
-    if not treated:
-        names = ", ".join(cause.id for cause in causes)
-        reason = f"nothing is known about what it does for {names}: no effect expected"
-        return Expectation(
-            UNTREATED, UNTREATED_CONFIDENCE, _first_cause(graph, optimization, variant), (reason,)
-        )
-    priors = [(weight, *prior(treat.gains, target)) for _, weight, treat in treated]
-    share = sum(weight for weight, _, _, _ in priors)
-    mid = math.exp(sum(weight * math.log(gain.mid) for weight, gain, _, _ in priors))
-    bounds = [mid, *(edge for _, gain, _, _ in priors for edge in (gain.low, gain.high))]
-    trust = sum(weight * trust for weight, _, trust, _ in priors) / share
-    leading = max(
-        treated, key=lambda entry: entry[1] * abs(math.log(prior(entry[2].gains, target)[0].mid)) + entry[1]
+    found = tuple(cause for cause in case.causes if cause.score >= FAINTEST)
+    candidate = Candidate(graph, optimization, variant, replace(case, causes=found))
+    named = list(dict.fromkeys(treat.cause for treat in optimization.treats))
+    scores = {cause.id: cause.score for cause in found}
+    total = sum(score**2 for score in scores.values())
+    weights = {id_: score**2 / total for id_, score in scores.items()} or {
+        id_: SHRINK / len(named) for id_ in named
+    }
+    known = {id_: told for id_ in weights if (told := candidate.estimate(id_)) is not None}
+    mixed = _mixed([(weights[id_], told) for id_, told in known.items()]) if known else NO_EFFECT
+    trust = mixed.trust if found else TRUST_NOTHING
+    leading = next(
+        (t.cause for t in optimization.treats if matches(t.variant, variant)), (*named, "unknown")[0]
     )
-    reasons = tuple(
-        f"for {cause.id} (score {cause.score:.2f}) {_figures(gain)}: {gain.source}{note}"
-        for (cause, _, _), (_, gain, _, note) in zip(treated, priors, strict=True)
-    )
-    return Expectation(ExpectedSpeedup(min(bounds), mid, max(bounds)), trust, leading[0].id, reasons)
+    if found and known:
+        leading = max(known, key=lambda id_: weights[id_] * (abs(known[id_].mid) + 1))
+        reasons = [_reason(candidate, id_, scores[id_], told) for id_, told in known.items()]
+    elif known:
+        reasons = [f"no cause is known; the mean over the {len(known)} causes the rules name, shrunk by half"]
+        reasons[0] += elsewhere(mixed, case.target)
+    else:
+        names = ", ".join(weights)
+        reasons = [f"nothing is known about what it does for {names}: no effect expected"]
+    return Expectation(mixed.speedup, trust * candidate.works(), leading, (*reasons, *candidate.told()))
 
 
-def _without_causes(graph: Graph, optimization: Optimization, variant: str, target: str) -> Expectation:
-    """With no diagnosis every cause that the rules name is as likely as any other, and all are shrunk."""
-    relevant = [treat for treat in rules.treats(graph, optimization.id) if matches(treat.variant, variant)]
-    if not relevant:
-        return Expectation(UNTREATED, UNTREATED_CONFIDENCE, "unknown", ("no cause is known, and no prior",))
-    gains = [prior(treat.gains, target)[0] for treat in relevant]
-    mid = math.exp(SHRINK * sum(math.log(gain.mid) for gain in gains) / len(gains))
-    low, high = min(mid, *(gain.low for gain in gains)), max(mid, *(gain.high for gain in gains))
-    reason = f"no cause is known; the mean over the {len(gains)} causes the rules name, shrunk by half"
-    return Expectation(ExpectedSpeedup(low, mid, high), UNTREATED_CONFIDENCE, relevant[0].cause, (reason,))
+def _mixed(known: Sequence[tuple[float, Estimate]]) -> Estimate:
+    """Estimates under weights that may leave a part unknown: its interval spans all of theirs, and no effect."""
+    share = sum(weight for weight, _ in known)
+    mid = sum(weight * estimate.mid for weight, estimate in known)
+    nothing = mid if share > 1 - FAINTEST else 0.0
+    low = min(mid, nothing, *(estimate.low for _, estimate in known))
+    high = max(mid, nothing, *(estimate.high for _, estimate in known))
+    trust = sum(weight * estimate.trust for weight, estimate in known) / share
+    return Estimate(low, mid, high, trust, frozenset().union(*(estimate.elsewhere for _, estimate in known)))
 
 
 def after_kept(
-    graph: Graph, pair: tuple[str, str], kept: tuple[tuple[str, str], ...], target: str
-) -> tuple[Gain, float, str] | None:
-    """The gain of `pair` (optimization, variant) given that one which enables it was kept, with trust and reason."""
+    graph: Graph, pair: tuple[str, str], kept: tuple[tuple[str, str], ...], target: str, expected: Expectation
+) -> Expectation:
+    """The expectation of `pair` (optimization, variant) once one that enables it was kept.
+
+    What was measured of the two together is shrunk towards what is expected of this one alone.
+    """
     for source, edge in rules.relations(graph, "enables"):
         enabled = edge.optimization == pair[0] and matches(edge.target_variant, pair[1])
         if enabled and edge.gains and any(source == name and matches(edge.variant, v) for name, v in kept):
-            gain, trust, note = prior(edge.gains, target)
-            return (
-                gain,
-                trust,
-                f"after {source} was kept {_figures(gain)}: {gain.source}{note}; {edge.reason}",
+            low, mid, high = (math.log(each) for each in astuple(expected.speedup))
+            both = shrunk(figures(edge.gains, target), Estimate(low, mid, high))
+            said = f"after {source} was kept {_sources(edge.gains, target)}{elsewhere(both, target)}"
+            return replace(
+                expected,
+                speedup=both.speedup,
+                confidence=both.trust,
+                reasons=(f"{said}; {edge.reason}", *expected.reasons),
             )
-    return None
+    return expected
 
 
 def capped(speedup: ExpectedSpeedup, headroom: float) -> ExpectedSpeedup:
@@ -133,10 +110,25 @@ def time_saved(speedup: ExpectedSpeedup, confidence: float) -> float:
     return confidence * (1 - 1 / speedup.mid)
 
 
-def _first_cause(graph: Graph, optimization: Optimization, variant: str) -> str:
-    known = rules.treats(graph, optimization.id)
-    return next((treat.cause for treat in known if matches(treat.variant, variant)), known[0].cause)
+def elsewhere(estimate: Estimate, target: str) -> str:
+    """The remark that other architectures had a say in an estimate for `target`."""
+    names = ", ".join(sorted(estimate.elsewhere))
+    return f"; partly from {names}, weak evidence for {target}" if names else ""
 
 
-def _figures(gain: Gain) -> str:
-    return f"{gain.mid:.2f}x ({gain.low:.2f} to {gain.high:.2f})"
+def _reason(candidate: Candidate, cause: str, score: float, estimate: Estimate) -> str:
+    """Where the figure for one cause comes from, and what remains of it beside its broader groups."""
+    treat, target = candidate.treat(cause), candidate.case.target
+    said = _sources(treat.gains, target) if treat is not None else "no rule, but trials"
+    shrunk_to = f"with its broader groups {math.exp(estimate.mid):.2f}x{elsewhere(estimate, target)}"
+    return f"for {cause} (score {score:.2f}) {said}; {shrunk_to}"
+
+
+def _sources(gains: Mapping[str, Gain], target: str) -> str:
+    """The gains that count for the target, each with its number of measurements and its source."""
+    used = {target: gains[target]} if target in gains else gains
+    return "; ".join(
+        f"{'' if name in {target, 'any'} else f'on {name} '}{gain.mid:.2f}x "
+        f"({gain.low:.2f} to {gain.high:.2f}, n = {gain.n}): {gain.source}"
+        for name, gain in used.items()
+    )

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from kdiag.errors import KdiagError
+from kdiag.planner.check import faults
 from kdiag.rules import load_causes, load_playbook
 from kdiag.rules.load_causes import CauseRule
 from kdiag.rules.load_playbook import Edge, EdgeKind, Optimization, Treat, matches
@@ -30,11 +30,11 @@ def bundled() -> Graph:
 
 
 def build(playbook: Mapping[str, Optimization], causes: Mapping[str, CauseRule]) -> Graph:
-    """The validated graph. Raises KdiagError for an edge to something unknown, a cycle of requirements, two
-    edges between the same nodes, or an optimization without a reference page.
-    """
+    """The graph of valid rules. Raises KdiagError with the first of `planner.check.faults`."""
     import networkx as nx
 
+    if (fault := next(faults(playbook, causes), None)) is not None:
+        raise KdiagError(f"{fault}.")
     graph: Graph = nx.DiGraph()
     for cause in causes.values():
         graph.add_node(f"cause:{cause.id}", kind="cause")
@@ -48,17 +48,13 @@ def build(playbook: Mapping[str, Optimization], causes: Mapping[str, CauseRule])
     for optimization in playbook.values():
         graph.add_node(f"optimization:{optimization.id}", kind="optimization", record=optimization)
     for optimization in playbook.values():
-        _check_reference(optimization)
         for treat in optimization.treats:
-            _connect(graph, _node(graph, optimization.id, treat.variant), f"cause:{treat.cause}", treat)
+            source = _node(graph, optimization.id, treat.variant)
+            graph.add_edge(source, f"cause:{treat.cause}", kind="treats", treat=treat)
         for edge in optimization.edges:
-            if f"optimization:{edge.optimization}" not in graph:
-                raise KdiagError(
-                    f"{optimization.id} {edge.kind} {edge.optimization}, which is not in the playbook; correct the id."
-                )
+            source = _node(graph, optimization.id, edge.variant)
             target = _node(graph, edge.optimization, edge.target_variant)
-            _connect(graph, _node(graph, optimization.id, edge.variant), target, edge)
-    _check_requirements(graph)
+            graph.add_edge(source, target, kind=edge.kind, edge=edge)
     return graph
 
 
@@ -70,13 +66,6 @@ def treatment(graph: Graph, optimization: str, variant: str, cause: str) -> Trea
         if isinstance(treat, Treat) and owner(node) == optimization and matches(treat.variant, variant):
             found.append(treat)
     return max(found, key=lambda treat: len(treat.variant.split(",")) if treat.variant else 0, default=None)
-
-
-def treats(graph: Graph, optimization: str) -> tuple[Treat, ...]:
-    """All that the rules say an optimization does, in the order of its file."""
-    record = graph.nodes[f"optimization:{optimization}"]["record"]
-    assert isinstance(record, Optimization)
-    return record.treats
 
 
 def relations(graph: Graph, kind: EdgeKind) -> tuple[tuple[str, Edge], ...]:
@@ -95,11 +84,15 @@ def conflict(graph: Graph, first: tuple[str, str], second: tuple[str, str]) -> s
     return None
 
 
-def untreated(graph: Graph) -> tuple[str, ...]:
-    """Causes that no optimization treats."""
-    causes = [node for node, data in graph.nodes(data=True) if data["kind"] == "cause"]
-    treated = {target for _, target, data in graph.edges(data=True) if data["kind"] == "treats"}
-    return tuple(owner(cause) for cause in causes if cause not in treated)
+@cache
+def inverses(graph: Graph, optimization: str) -> tuple[str, ...]:
+    """The variants of an optimization that undo its others, as patterns: those that conflict with it."""
+    edges = relations(graph, "conflicts")
+    return tuple(
+        dict.fromkeys(
+            e.variant for source, e in edges if source == e.optimization == optimization and e.variant
+        )
+    )
 
 
 def owner(node: str) -> str:
@@ -113,34 +106,3 @@ def _node(graph: Graph, optimization: str, variant: str) -> str:
     name = f"variant:{optimization}/{variant}"
     graph.add_node(name, kind="variant")
     return name
-
-
-def _connect(graph: Graph, source: str, target: str, label: Treat | Edge) -> None:
-    if target not in graph:
-        raise KdiagError(f"{source} treats {target}, which no file in rules/causes defines; correct the id.")
-    if graph.has_edge(source, target):
-        raise KdiagError(f"{source} and {target} are connected twice; keep one of the two entries.")
-    if isinstance(label, Treat):
-        graph.add_edge(source, target, kind="treats", treat=label)
-    else:
-        graph.add_edge(source, target, kind=label.kind, edge=label)
-
-
-def _check_reference(optimization: Optimization) -> None:
-    if not files("kdiag.references").joinpath(optimization.reference).is_file():
-        raise KdiagError(
-            f"{optimization.id} names the page references/{optimization.reference}, which does not exist."
-        )
-
-
-def _check_requirements(graph: Graph) -> None:
-    import networkx as nx
-
-    required: Graph = nx.DiGraph(
-        [(source, edge.optimization) for source, edge in relations(graph, "requires")]
-    )
-    if not nx.is_directed_acyclic_graph(required):
-        cycle = " -> ".join(source for source, _ in nx.find_cycle(required))
-        raise KdiagError(
-            f"The optimizations {cycle} require each other in a circle; remove one of the edges."
-        )

@@ -13,8 +13,18 @@ from typing import Literal
 from kdiag.planner import graph as rules
 from kdiag.planner.compile_evidence import code, judge, parent_causes
 from kdiag.planner.gain import Expectation, after_kept, capped, expectation
+from kdiag.planner.groups import Circumstances
 from kdiag.planner.order import sort_key, tier_order
-from kdiag.records import Cause, Compilation, Diagnosis, Evidence, ExpectedSpeedup, Proposal, Suggestion
+from kdiag.records import (
+    Cause,
+    Compilation,
+    Diagnosis,
+    Evidence,
+    ExpectedSpeedup,
+    PastTrial,
+    Proposal,
+    Suggestion,
+)
 from kdiag.rules import load_playbook
 from kdiag.rules.load_playbook import Optimization
 from kdiag.workload import source_hash
@@ -30,7 +40,8 @@ EXPLAIN_ROUNDING = (
 class PlanInputs:
     """All that the planner looks at. `headroom` is the largest speed-up that the roofline leaves (1.08), `compiled`
     holds the compilations of the proposals by `source_hash` of their source, `tried` the verdict of each
-    (optimization, variant) that a run has behind it. None and empty mean that there is no such evidence.
+    (optimization, variant) that a run has behind it, `trials` what earlier runs tried and `features` what kind of
+    kernel this is, to compare with theirs. None and empty mean that there is no such evidence.
     """
 
     target: str
@@ -41,6 +52,8 @@ class PlanInputs:
     parent: Compilation | None
     allow_rounding: Literal["yes", "ask", "no"]
     tried: Mapping[tuple[str, str], str]
+    trials: tuple[PastTrial, ...] = ()
+    features: tuple[str, ...] = ()
 
     @property
     def kept(self) -> tuple[tuple[str, str], ...]:
@@ -100,15 +113,14 @@ def _suggest(
     causes: tuple[Cause, ...],
     duplicates: Mapping[tuple[str, str], str],
 ) -> Suggestion:
-    graph = rules.bundled()
-    expected = expectation(graph, optimization, proposal.variant.name, causes, inputs.target)
+    pair = _pair(proposal)
+    expected = _expected(inputs, optimization, pair, causes)
     compiled = inputs.compiled.get(source_hash(proposal.source)) if proposal.source is not None else None
     finding = judge(proposal, compiled, inputs.parent, expected.cause)
     why_not = _why_not(inputs, optimization, proposal) or finding.why_not
-    if why_not is None and _pair(proposal) in duplicates:
-        why_not = f"compiles to identical machine code as {duplicates[_pair(proposal)]}"
-    pair = _pair(proposal)
-    draft = _draft(inputs, optimization, pair, _with_kept(inputs, pair, expected), causes)
+    if why_not is None and pair in duplicates:
+        why_not = f"compiles to identical machine code as {duplicates[pair]}"
+    draft = _draft(inputs, optimization, pair, expected, causes)
     confidence = finding.confidence if finding.confidence is not None else draft.confidence * finding.factor
     sentences = [draft.explanation, f"Compiler: {finding.reason}." if finding.reason else ""]
     if proposal.safety == "changes-rounding" and inputs.allow_rounding == "ask":
@@ -128,12 +140,20 @@ def _suggest(
     )
 
 
+def _expected(
+    inputs: PlanInputs, optimization: Optimization, pair: tuple[str, str], causes: tuple[Cause, ...]
+) -> Expectation:
+    """What rules and experience say of one variant, given what was kept before it."""
+    graph, case = rules.bundled(), Circumstances(inputs.target, causes, inputs.features, inputs.trials)
+    alone = expectation(graph, optimization, pair[1], case)
+    return after_kept(graph, pair, inputs.kept, inputs.target, alone)
+
+
 def _without_executor(
     inputs: PlanInputs, optimization: Optimization, causes: tuple[Cause, ...]
 ) -> Suggestion:
-    expected = expectation(rules.bundled(), optimization, "", causes, inputs.target)
     pair = (optimization.id, "")
-    return _draft(inputs, optimization, pair, _with_kept(inputs, pair, expected), causes)
+    return _draft(inputs, optimization, pair, _expected(inputs, optimization, pair, causes), causes)
 
 
 def _draft(
@@ -146,6 +166,7 @@ def _draft(
     """The suggestion that the rules alone make, not applicable until an executor proposes an edit."""
     speedup, note = _cap(inputs, optimization, expected.speedup)
     sentences = [f"{optimization.summary} Prior: {'; '.join(expected.reasons)}.", note]
+    sentences.append(f"A trial takes about {optimization.cost_s:g} s.")
     sentences += [f"Together with {source}: {reason}." for source, reason in _partners(inputs, pair)]
     return Suggestion(
         rank=0,
@@ -162,17 +183,6 @@ def _draft(
         where=None,
         evidence=_evidence(causes, expected.cause),
         explanation=" ".join(filter(None, sentences)),
-    )
-
-
-def _with_kept(inputs: PlanInputs, pair: tuple[str, str], expected: Expectation) -> Expectation:
-    """The expectation once an optimization that enables this one was kept: that pair's own measurement."""
-    known = after_kept(rules.bundled(), pair, inputs.kept, inputs.target)
-    if known is None:
-        return expected
-    gain, trust, reason = known
-    return replace(
-        expected, speedup=ExpectedSpeedup(gain.low, gain.mid, gain.high), confidence=trust, reasons=(reason,)
     )
 
 

@@ -11,7 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any, Literal
+
+from kdiag.errors import KdiagError
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,10 @@ class Test:
     role: Literal["shows", "excludes"] = "shows"
     required: bool = False
     weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.none - self.full == 0:  # which is a TypeError for what is no number
+            raise ValueError(f"none and full of {self.metric} are equal")
 
     def grade(self, value: float) -> float:
         """Return 0 at `none` or beyond, 1 at `full` or beyond, linear between."""
@@ -77,6 +84,18 @@ class CauseRule:
     fallback: bool = False
 
 
+def parse(name: str, text: str) -> CauseRule:
+    """One file, whose `name` ends in the cause's id and .toml. Raises KdiagError naming the file and what is wrong."""
+    try:
+        return _cause(PurePath(name).stem, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise KdiagError(f"{name} is not valid TOML: {error}.") from None
+    except KeyError as error:
+        raise KdiagError(f"{name} needs {error.args[0]}.") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise KdiagError(f"{name} does not follow the schema: {error}.") from None
+
+
 def _pattern(entry: dict[str, Any]) -> Pattern:
     tests = tuple(Test(**test) for test in entry.pop("test"))
     return Pattern(tests=tests, only_without=tuple(entry.pop("only_without", ())), **entry)
@@ -100,14 +119,10 @@ def _cause(name: str, entry: dict[str, Any]) -> CauseRule:
 
 @cache
 def load_causes() -> Mapping[str, CauseRule]:
-    """Return every cause by its id, the name of its file. Raises KeyError or TypeError for a malformed file."""
+    """Return every cause by its id, the name of its file. Raises KdiagError for a malformed file."""
     folder = files("kdiag.rules").joinpath("causes")
     pages = sorted(
         (page for page in folder.iterdir() if page.name.endswith(".toml")), key=lambda page: page.name
     )
-    return {
-        page.name.removesuffix(".toml"): _cause(
-            page.name.removesuffix(".toml"), tomllib.loads(page.read_text(encoding="utf-8"))
-        )
-        for page in pages
-    }
+    rules = [parse(page.name, page.read_text(encoding="utf-8")) for page in pages]
+    return {rule.id: rule for rule in rules}

@@ -143,7 +143,7 @@ def _targets(name: str, value: object) -> Targets:
 def _treat(name: str, table: Table) -> Treat:
     gains = _gains(name, table)
     if not gains:
-        raise KdiagError(f"{name}: a [[treats]] entry needs gain.<architecture> or gain.any.")
+        raise KdiagError(f"{name}: a [[treats]] entry needs gain.<architecture>, gain.any or guess.")
     return Treat(_text(name, table, "cause"), _optional(name, table, "variant"), gains)
 
 
@@ -163,7 +163,18 @@ def _gains(name: str, table: Table) -> Mapping[str, Gain]:
     entries = table.get("gain", {})
     if not isinstance(entries, dict):
         raise KdiagError(f"{name}: gain is a table by architecture.")
-    return {target: _gain(name, entry) for target, entry in entries.items()}
+    gains = {target: _gain(name, entry) for target, entry in entries.items()}
+    return {**gains, "any": _guess(name, table)} if "guess" in table else gains
+
+
+def _guess(name: str, table: Table) -> Gain:
+    """`guess = [low, mid, high]`, with a `reason` or without: what is expected where nobody measured."""
+    values = table["guess"]
+    if not isinstance(values, list) or len(values) != 3:
+        raise KdiagError(f"{name}: a guess is [low, mid, high].")
+    reason = f": {_text(name, table, 'reason')}" if "reason" in table else ""
+    source = f"no measurement; conservative guess{reason}"
+    return _gain(name, {**dict(zip(("low", "mid", "high"), values, strict=True)), "n": 0, "source": source})
 
 
 def _gain(name: str, table: object) -> Gain:

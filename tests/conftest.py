@@ -1,7 +1,9 @@
-"""Options of the test suite, and a cache of its own for compilations."""
+"""Options of the test suite, and folders of its own for compilations and experience."""
 
+import itertools
 import os
 import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -12,6 +14,16 @@ settings.load_profile("kdiag")
 
 # Before any test starts the fork server, whose children inherit it; workers of pytest-xdist share the first one's.
 os.environ.setdefault("KDIAG_CACHE_DIR", tempfile.mkdtemp(prefix="kdiag-tests-"))
+DATA = Path(tempfile.mkdtemp(prefix="kdiag-tests-"))
+TESTS = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def experience(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder for this test alone, made when something is kept: neither the user's nor an earlier test's."""
+    folder = DATA / str(next(TESTS))
+    monkeypatch.setenv("KDIAG_DATA_DIR", str(folder))
+    return folder
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from auto_runs import Project, auto, project
+from kdiag.loop.experience import memory
 
 BENCH = """import json
 source = open("softmax.py").read()
@@ -49,17 +50,26 @@ def test_the_commit_holds_the_candidate_that_was_measured(
     assert (kept["optimization"], kept["variant"], round(kept["speedup"], 2)) == ("H", "all", 1.43)
     assert "exp2" in made.git("show", f"{summary['branch']}:softmax.py")
     assert {row["verdict"] for row in summary["iterations"][2:]} <= {"inconclusive", "no-op"}
+    trials = memory("softmax_kernel", "sm_90", pytest.fail).known
+    assert [(t.optimization, t.variant, t.verdict, t.speedup) for t in reversed(trials)] == [
+        (row["optimization"], row["variant"], row["verdict"], row["speedup"])
+        for row in summary["iterations"][1:]
+    ]
+    assert {"exponentials", "exact_divisions", "gathers"} <= set(trials[-1].features)
+    assert trials[-1].low is not None
+    assert trials[-1].configurations == 2
 
 
 def test_a_small_gain_is_measured_twice_and_lowers_its_branch(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], experience: Path
 ) -> None:
     made = commands(tmp_path)
     bench = made.root / "bench.py"
     bench.write_text(bench.read_text().replace("ms = 0.7", "ms = 0.97"))
     made.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qam", "a smaller gain")
-    code, summary = auto(made, capsys, "--budget", "9999")
+    code, summary = auto(made, capsys, "--budget", "9999", "--no-experience")
     assert code == 0, summary
+    assert not experience.exists()
     first = summary["iterations"][1]
     assert (first["optimization"], first["verdict"]) == ("H", "keep")
     assert first["reason"].endswith("(confirmed)")

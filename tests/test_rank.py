@@ -58,8 +58,8 @@ def test_a_partner_gains_once_the_other_was_kept():
     causes = diagnosis(("tensor-pipe", 0.9))
     alone = find(plan(diagnosis=causes), "B")
     after = find(plan(diagnosis=causes, tried={("I", "group=8"): "keep"}), "B")
-    assert after.expected_speedup.mid == 1.087
-    assert alone.expected_speedup.mid == pytest.approx(1.044)
+    assert 1.06 < after.expected_speedup.mid < 1.087
+    assert 1.0 < alone.expected_speedup.mid < 1.044, "one measurement, shrunk"
     assert "Together with I" in alone.explanation
 
 
@@ -76,7 +76,7 @@ def test_without_diagnosis_and_compiler_the_tiers_decide_with_low_confidence():
 
 
 @pytest.mark.parametrize(
-    ("bottleneck", "tiers"), [("memory", [1, 2, 3]), ("compute", [3, 1, 5]), ("latency", [4, 3, 1])]
+    ("bottleneck", "tiers"), [("memory", [1, 2, 3]), ("compute", [3, 1, 5, 2]), ("latency", [4, 3, 1, 2])]
 )
 def test_a_class_without_a_cause_orders_the_tiers(bottleneck, tiers):
     suggestions = plan(*SOFTMAX, diagnosis=diagnosis(bottleneck=bottleneck))

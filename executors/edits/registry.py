@@ -68,6 +68,18 @@ def propose(subject: Subject, file: str) -> tuple[Proposal, ...]:
     return tuple(proposals)
 
 
+def producible() -> dict[str, set[str]]:
+    """The variants that each edit makes of its own examples or of a matrix product, by optimization."""
+    products = Tf32Guard.examples
+    return {
+        edit.id: {
+            variant.name for each in (*edit.examples, *products) for variant in edit.variants(each.subject)
+        }
+        | {example.variant for example in edit.examples if example.after is not None}
+        for edit in EDITS
+    }
+
+
 def offers(edit: Edit, subject: Subject, file: str) -> tuple[Proposal, ...]:
     """What one edit makes of each of its variants, the most promising first, with diffs that name `file`."""
     return tuple(offer(edit, subject, variant, file) for variant in edit.variants(subject))

@@ -22,6 +22,8 @@ VERBS = {
     "explain": "Print the reference page of an optimization, a cause or a concept.",
     "doctor": "Say what this machine has for kdiag, and what each missing thing costs.",
     "auto": "Apply optimizations one at a time; keep what is correct and faster.",
+    "history": "List what earlier runs tried, and what came of it.",
+    "rules": "Check the rules, or draw them as a graph.",
 }
 
 

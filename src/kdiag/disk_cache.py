@@ -24,14 +24,19 @@ PART = ".part"
 
 def folder_of(kind: str) -> Path | None:
     """Where the entries of one kind are kept; None on a machine where the user has no home."""
-    if own := os.environ.get(FOLDER):
-        return Path(own) / kind
-    shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    folder = user_folder(FOLDER, "XDG_CACHE_HOME", ".cache")
+    return folder and folder / kind
+
+
+def user_folder(own: str, shared: str, default: str) -> Path | None:
+    """The folder that the variable `own` names, else "kdiag" in the one that `shared` names or in `default` at home."""
+    if named := os.environ.get(own):
+        return Path(named)
+    base = Path(os.environ.get(shared, ""))
     try:
-        base = shared if shared.is_absolute() else Path.home() / ".cache"
+        return (base if base.is_absolute() else Path.home() / default) / "kdiag"
     except RuntimeError:
         return None
-    return base / "kdiag" / kind
 
 
 def load(folder: Path | None, key: str, record: type[Record]) -> Record | None:

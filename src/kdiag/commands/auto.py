@@ -52,6 +52,7 @@ NO_GPU = (
 @click.option(
     "--replay", type=click.Path(path_type=Path, exists=True), help="Take the answers from a recording."
 )
+@click.option("--no-experience", is_flag=True, help="Neither use the trials of earlier runs nor keep these.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
 def command(  # noqa: PLR0913, PLR0917 - one parameter an option
@@ -67,6 +68,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     resume: Path | None,
     record: Path | None,
     replay: Path | None,
+    no_experience: bool,
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -88,6 +90,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         resume=resume,
         record=record,
         replay=replay,
+        experience=not no_experience,
     )
     plan = prepare(request)
     if not yes:

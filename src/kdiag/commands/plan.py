@@ -16,6 +16,7 @@ from kdiag.loop.brief import BriefRequest, brief
 from kdiag.loop.candidates import PlanRequest, Rounding, plan
 from kdiag.loop.compiler import TARGETS, Compiler
 from kdiag.loop.findings import choose_kernel, gather
+from kdiag.planner.experience import Experience, database
 from kdiag.records import Brief
 from kdiag.reporters import json_brief, json_plan, markdown_brief, terminal_plan
 from kdiag.reporters.markdown import write_atomically
@@ -53,6 +54,7 @@ from kdiag.workload import CommandWorkload
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The directory of an auto run, whose iterations the brief is to tell.",
 )
+@click.option("--no-experience", is_flag=True, help="Leave the trials of earlier runs out of account.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-v", "--verbose", is_flag=True, help="Every variant, not the best of each optimization.")
 def command(  # noqa: PLR0913, PLR0917 - one parameter an option
@@ -65,6 +67,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     exact: bool,
     brief_file: Path | None,
     run: Path | None,
+    no_experience: bool,
     as_json: bool,
     verbose: bool,
 ) -> None:
@@ -85,19 +88,25 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         compiler = Compiler(described, kernel_file.name, target, Path(folder))
         findings = gather(source, name, compiler, report)
         rounding: Rounding = "no" if exact else "yes" if allow_rounding or declares else "ask"
-        suggestions = plan(PlanRequest(source, name, findings, rounding, thorough=True), compiler)
+        trials = () if no_experience else Experience(database(), _note).known()
+        request = PlanRequest(source, name, findings, rounding, thorough=True, trials=trials)
+        suggestions = plan(request, compiler)
         if brief_file is not None:
             tried = () if run is None else state(read_journal(run / "journal.jsonl")).iterations
-            request = BriefRequest(kernel_file, source, name, findings, suggestions, tried)
-            _write(brief_file, brief(request, compiler))
+            about = BriefRequest(kernel_file, source, name, findings, suggestions, tried)
+            _write(brief_file, brief(about, compiler))
     if as_json:
         click.echo(json.dumps(json_plan.to_json(suggestions, name, target), indent=2))
         return
     for note in findings.notes:
-        click.echo(f"note: {note}", err=True)
+        _note(note)
     console = Console()
     terminal_plan.render_diagnosis(findings.diagnosis, console)
     terminal_plan.render(suggestions, name, target, console, verbose=verbose)
+
+
+def _note(text: str) -> None:
+    click.echo(f"note: {text}", err=True)
 
 
 def _write(file: Path, written: Brief) -> None:
@@ -106,4 +115,4 @@ def _write(file: Path, written: Brief) -> None:
         write_atomically(file, json.dumps(json_brief.to_json(written), indent=2) + "\n")
     else:
         write_atomically(file, markdown_brief.render(written))
-    click.echo(f"note: {file} holds what is known of {written.kernel}", err=True)
+    _note(f"{file} holds what is known of {written.kernel}")

@@ -19,6 +19,7 @@ from kdiag.loop import headroom
 from kdiag.loop.attempt import Arena, Parent, attempt
 from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan
 from kdiag.loop.compiler import of_kernel
+from kdiag.loop.experience import Memory
 from kdiag.loop.findings import Findings, gather
 from kdiag.loop.last_check import last_check
 from kdiag.planner.tree import PriorityTree, State, from_suggestions
@@ -57,6 +58,7 @@ class Run:
     terminal: Terminal
     options: Options
     original: str
+    memory: Memory | None = None
     iterations: list[Iteration] = field(default_factory=list)
     baseline: Baseline | None = None
     now_ms: dict[str, float] = field(default_factory=dict)
@@ -172,6 +174,8 @@ class Run:
         request = PlanRequest(
             parent.source, self.arena.kernel, self.findings, self.options.rounding, self._headroom(), tried
         )
+        if self.memory is not None:
+            request = replace(request, trials=self.memory.known)
         suggestions = permitted(plan(request, self.arena.compiler), self.options.rounding)
         bottleneck = self.findings.diagnosis.bottleneck
         tree = self.tree or from_suggestions((), bottleneck)
@@ -222,6 +226,8 @@ class Run:
         repo.revert(worktree)
         self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
         self._record(row)
+        if self.memory is not None and self.findings is not None:
+            self.memory.remember(row, self.findings, parent.source)
         compilation = self.arena.compiler.compile_one(suggestion.proposal.source)
         self.earlier.add(machine_code(of_kernel(compilation, self.arena.kernel)))
         if row.verdict != "keep":

@@ -9,9 +9,10 @@ from typing import Literal
 from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.registry import propose
 from kdiag.loop.compiler import Compiler, of_kernel
+from kdiag.loop.experience import features
 from kdiag.loop.findings import Findings
 from kdiag.planner.rank import PlanInputs, rank
-from kdiag.records import Compilation, CompileFailure, Suggestion
+from kdiag.records import Compilation, CompileFailure, PastTrial, Suggestion
 from kdiag.workload import source_hash
 
 Rounding = Literal["yes", "ask", "no"]
@@ -23,7 +24,7 @@ TIE = 0.97  # priors are not known to better than a few percent
 class PlanRequest:
     """One source to plan for. `headroom` is how many times faster the card's limits allow at most.
 
-    With `thorough` the most promising variant of every optimization is compiled, not only what may come first.
+    `trials` are those of earlier runs. With `thorough` the most promising variant of every optimization is compiled, not only what may come first.
     """
 
     source: str
@@ -33,6 +34,7 @@ class PlanRequest:
     headroom: float | None = None
     tried: Mapping[tuple[str, str], str] | None = None
     thorough: bool = False
+    trials: tuple[PastTrial, ...] = ()
 
 
 def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
@@ -54,6 +56,8 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
         parent=request.findings.compilation,
         allow_rounding=request.allow_rounding,
         tried=request.tried or {},
+        trials=request.trials,
+        features=features(request.findings),
     )
     suggestions = rank(inputs)
     if isinstance(request.findings.compilation, CompileFailure):

@@ -26,6 +26,7 @@ from kdiag.loop.auto import Options, Run
 from kdiag.loop.candidates import Rounding
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
+from kdiag.loop.experience import memory
 from kdiag.loop.findings import choose_kernel
 from kdiag.records import GateRecord, Gpu, Observations
 from kdiag.reporters.run_summary import RunHeader
@@ -52,6 +53,7 @@ class Request:
     resume: Path | None = None
     record: Path | None = None
     replay: Path | None = None
+    experience: bool = True
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,10 @@ def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -
         protected=repo.hash_files(protected),
         memcheck=_memcheck(plan),
     )
-    run = Run(arena, journal, terminal, Options(plan.rounding, request.report), original)
+    # A replay measures nothing new, and must not depend on what this machine has seen since.
+    remembers = request.experience and request.replay is None
+    known = memory(plan.kernel, plan.target, terminal.on_note) if remembers else None
+    run = Run(arena, journal, terminal, Options(plan.rounding, request.report), original, known)
     gpu = plan.gpu.name if plan.gpu else None
     header = RunHeader(
         plan.kernel, gpu, request.policy.name, worktree.branch, str(worktree.path), str(worktree.repository)

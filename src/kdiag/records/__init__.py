@@ -40,6 +40,7 @@ from kdiag.records.emulation import (
     Fault,
     FaultKind,
 )
+from kdiag.records.experience import PastTrial
 from kdiag.records.observations import Evidence, EvidenceKind, Observations, Place, Scalar
 from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant
 from kdiag.records.run import (
@@ -91,6 +92,7 @@ __all__ = [
     "NotEvaluated",
     "Observations",
     "OtherLaunches",
+    "PastTrial",
     "Place",
     "Profile",
     "Promise",

@@ -1,0 +1,144 @@
+"""What is known of one edit for one cause: groups of measurements, each shrunk towards the next.
+
+    the variant for this cause, the optimization for this cause, the optimization whatever the cause, no effect.
+
+The rules' gains and the trials of earlier runs are measurements of these groups alike. A trial counts by the share of
+features that its kernel and this one have in common. It belongs to a cause that was the leading one then, and to all
+present ones if the leading one is the same: it measured such a kernel as a whole. A variant shares its groups with
+those that turn the same knobs, not with one that undoes it.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kdiag.planner import graph as rules
+from kdiag.planner.shrinkage import ELSEWHERE, GUESS, NO_EFFECT, Estimate, Figure, figures, foreign, shrunk
+from kdiag.records import Cause, PastTrial
+from kdiag.rules.load_playbook import Optimization, Treat, matches
+
+if TYPE_CHECKING:
+    from kdiag.planner.graph import Graph
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """The target ("sm_90"), the causes found, best first with scores in 0..1, the kernel's features, earlier trials."""
+
+    target: str
+    causes: tuple[Cause, ...]
+    features: tuple[str, ...] = ()
+    trials: tuple[PastTrial, ...] = ()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One variant of an optimization under given circumstances."""
+
+    graph: Graph
+    optimization: Optimization
+    variant: str
+    case: Circumstances
+
+    @cached_property
+    def trials(self) -> tuple[PastTrial, ...]:
+        """The earlier trials of this variant and of those that turn the same knobs."""
+        mine = (trial for trial in self.case.trials if trial.optimization == self.optimization.id)
+        return tuple(trial for trial in mine if _knobs(trial.variant) == _knobs(self.variant))
+
+    def treat(self, cause: str) -> Treat | None:
+        """The rules' entry for this variant and cause; a general one does not speak for a variant that undoes it."""
+        found = rules.treatment(self.graph, self.optimization.id, self.variant, cause)
+        return found if found is not None and not self._opposed(found.variant) else None
+
+    def estimate(self, cause: str) -> Estimate | None:
+        """What is expected for one cause; None where nothing is known."""
+        leading = self.case.causes[0].id if self.case.causes else ""
+        mine = [trial for trial in self.trials if trial.cause in {cause, leading}]
+        timed, exact = self._timed(mine), self._timed([t for t in mine if t.variant == self.variant])
+        treat = self.treat(cause)
+        if treat is None:
+            return shrunk(exact, shrunk(timed, NO_EFFECT)) if timed else None
+        group = shrunk((*self._rules(cause), *timed), self._whatever_the_cause)
+        return shrunk((*figures(treat.gains, self.case.target), *exact), group)
+
+    def works(self) -> float:
+        """The probability that this very variant comes to a measurement: no-ops, crashes and wrong results of similar
+        kernels lower it, as if one trial had succeeded before them.
+        """
+        exact = [trial for trial in self.trials if trial.variant == self.variant]
+        done = sum(self._alike(trial) for trial in exact if trial.speedup is not None)
+        return (1 + done) / (1 + sum(map(self._alike, exact)))
+
+    def told(self) -> tuple[str, ...]:
+        """What the trials were, by architecture."""
+        found: dict[str, list[PastTrial]] = {self.case.target: []}
+        for trial in self.trials:
+            found.setdefault(trial.architecture, []).append(trial)
+        here = found.pop(self.case.target)
+        seen = f"seen on {{}}{'' if here else ' only'}, weak evidence: "
+        return (
+            *([f"experience on {self.case.target}: {_summary(here)}"] if here else []),
+            *(seen.format(name) + _summary(trials) for name, trials in sorted(found.items())),
+        )
+
+    @cached_property
+    def _whatever_the_cause(self) -> Estimate:
+        """Each figure counts as a guess at most, however often it was measured for the cause that it is for."""
+        known = (*self._rules(None), *self._timed(self.trials))
+        return shrunk((replace(figure, weight=min(figure.weight, GUESS)) for figure in known), NO_EFFECT)
+
+    def _rules(self, cause: str | None) -> list[Figure]:
+        return [
+            figure
+            for treat in self.optimization.treats
+            if cause in (None, treat.cause) and (self._kin(treat.variant) or treat == self.treat(treat.cause))
+            for figure in figures(treat.gains, self.case.target)
+        ]
+
+    def _timed(self, trials: Sequence[PastTrial]) -> list[Figure]:
+        """The trials that came to a measurement, as figures."""
+        found = []
+        for trial in trials:
+            if trial.speedup:
+                edges = (trial.low or trial.speedup, trial.speedup, trial.high or trial.speedup)
+                low, mid, high = map(math.log, sorted(edges))
+                figure = Figure(low, mid, high, self._similarity(trial))
+                here = trial.architecture == self.case.target
+                found.append(figure if here else foreign(figure, trial.architecture))
+        return found
+
+    def _similarity(self, trial: PastTrial) -> float:
+        """The share of features that two kernels have in common, in 0..1; 1 where neither has any."""
+        one, other = set(trial.features), set(self.case.features)
+        return len(one & other) / len(one | other) if one | other else 1.0
+
+    def _alike(self, trial: PastTrial) -> float:
+        return self._similarity(trial) * (1 if trial.architecture == self.case.target else ELSEWHERE)
+
+    def _kin(self, pattern: str) -> bool:
+        """Whether what is known of `pattern` says something of this variant."""
+        return (not pattern or _knobs(pattern) == _knobs(self.variant)) and not self._opposed(pattern)
+
+    def _opposed(self, pattern: str) -> bool:
+        """Whether one of the two undoes what the other does."""
+        inverses = rules.inverses(self.graph, self.optimization.id)
+        return any(matches(inverse, self.variant) != matches(inverse, pattern) for inverse in inverses)
+
+
+def _knobs(variant: str) -> frozenset[str]:
+    """What a variant sets, without the values: {"tile_m", "tile_n"}."""
+    return frozenset(setting.partition("=")[0] for setting in variant.split(","))
+
+
+def _summary(trials: Sequence[PastTrial]) -> str:
+    speedups = [trial.speedup for trial in trials if trial.speedup]
+    median = [f"median {statistics.median(speedups):.2f}x"] if speedups else []
+    failed = len(trials) - len(speedups)
+    nothing = [f"{failed} without a measurement"] if failed else []
+    return ", ".join([f"{len(trials)} trial{'s' * (len(trials) > 1)}", *median, *nothing])

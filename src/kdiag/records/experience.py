@@ -1,0 +1,34 @@
+"""What became of an edit in an earlier run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kdiag.records.run import VerdictName
+
+
+@dataclass(frozen=True)
+class PastTrial:
+    """One candidate that a run tried. `features` are words for its kernel in order, `cause` is the leading one or "".
+
+    `speedup` is the geometric mean over the `configurations` of parent over candidate, None where nothing was timed;
+    `low`..`high` spans their 95 % intervals.
+    """
+
+    time: str  # ISO 8601
+    version: str
+    kernel: str
+    parent_hash: str
+    candidate_hash: str
+    features: tuple[str, ...]
+    cause: str
+    bottleneck: str
+    architecture: str  # e.g. sm_90
+    toolchain: str
+    optimization: str
+    variant: str
+    verdict: VerdictName
+    speedup: float | None = None
+    low: float | None = None
+    high: float | None = None
+    configurations: int = 0
