@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kdiag.isolate import Died
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, Observations
@@ -96,4 +96,13 @@ class Bench(Protocol):
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         """Check `candidate`, then time it interleaved with `parent` and with `parent` against itself."""
+        ...
+
+
+@runtime_checkable
+class Samples(Protocol):
+    """A bench that also counts what the hardware does, in about a second."""
+
+    def samples(self, source: Path, kernel: str) -> Counters | Died:
+        """The counters of `kernel`, by canonical metric name."""
         ...

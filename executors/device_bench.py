@@ -12,6 +12,8 @@ from kdiag import isolate
 from kdiag.errors import ToolMissing
 from kdiag.executors.bench import Baseline, Counters, Source, Trial
 from kdiag.executors.ncu.collect import NoCounters, collect
+from kdiag.executors.pm_sampling.sample import request as sampling_of
+from kdiag.executors.pm_sampling.sample import sample
 from kdiag.isolate import Died
 from kdiag.records import Gpu, Observations
 from kdiag.workload import Workload
@@ -62,6 +64,13 @@ class DeviceBench:
 
         request = device_jobs.TrialRequest(self.workload, Source.of(parent), Source.of(candidate))
         return isolate.run(device_jobs.trial, request, timeout_s=self.timeout_s)
+
+    def samples(self, source: Path, kernel: str) -> Counters | Died:
+        """Sample the counters of `kernel` in the first configuration while it is launched over and over."""
+        answer = sample(sampling_of(self.workload, source, kernel))
+        return (
+            Died("error", answer.reason) if isinstance(answer, NoCounters) else Counters(answer.observations)
+        )
 
 
 def probe_gpu() -> Gpu | None:

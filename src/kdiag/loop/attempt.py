@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -26,7 +26,10 @@ from kdiag.workload import source_hash
 
 @dataclass(frozen=True)
 class Arena:
-    """What stays the same for all candidates of a run. `bench` is None where nothing can be measured."""
+    """What stays the same for all candidates of a run. `bench` is None where nothing can be measured.
+
+    `on_gate` hears the name of what runs now.
+    """
 
     worktree: Worktree
     emulator: Emulator
@@ -34,6 +37,7 @@ class Arena:
     bench: Bench | None
     policy: Policy
     protected: Mapping[Path, str | None] = field(default_factory=dict)
+    on_gate: Callable[[str], None] = lambda _: None
 
     @property
     def compiler(self) -> Compiler:
@@ -103,6 +107,7 @@ def _without_device(proposal: Proposal, parent: Parent, arena: Arena) -> tuple[G
     assert proposal.source is not None
     exact = proposal.safety == "safe"
     pair = Pair(parent.source, proposal.source, proposal.promises, exact, parent.earlier, proposal.source)
+    arena.on_gate("compile, effect, emulation")
     return inspect(pair, arena.kernel, arena.emulator, lambda: _scope(proposal.source, parent, arena))
 
 
@@ -118,6 +123,7 @@ def _measure(
 ) -> tuple[Trial | Died, tuple[GateRecord, ...]]:
     """One trial, and the gates after it: foreign code has run in the worktree, and it must not commit either."""
     head = repo.head(arena.worktree)
+    arena.on_gate("correctness and time on the device")
     trial = bench.trial(arena.compiler.path(parent.source), arena.compiler.path(source))
     after = replace(_scope(None, parent, arena), gate="scope after the run")
     if repo.head(arena.worktree) != head:

@@ -122,6 +122,7 @@ def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHead
         Resumed(plan.gpu.name if plan.gpu else None, __version__, datetime.now().astimezone().isoformat())
     )
     run, header = _run(plan, worktree, journal, terminal)
+    run.strategy.remember(state.tree or {})
     run.iterations += [row for row in state.iterations if row.verdict != "ready"]
     terminal.on_start(header, tuple(run.iterations))
     return run, header
@@ -143,6 +144,7 @@ def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -
         bench=_bench(plan, worktree),
         policy=request.policy,
         protected=repo.hash_files(protected),
+        on_gate=terminal.on_gate,
     )
     run = Run(arena, journal, terminal, Options(plan.rounding, request.report), original)
     gpu = plan.gpu.name if plan.gpu else None

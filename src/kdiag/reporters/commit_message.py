@@ -13,6 +13,8 @@ def commit_message(row: Iteration, cause: str) -> str:
         f"Cause: {cause}. {row.reason}.",
         "",
     ]
+    if row.prediction is not None and row.prediction.outcome != "not-evaluated":
+        lines += [f"Prediction {row.prediction.text}.", ""]
     lines += [
         f"{timing.configuration}: {timing.parent_ms:.6f} ms -> {timing.candidate_ms:.6f} ms, "
         f"{timing.speedup:.3f}x [{timing.low:.3f}, {timing.high:.3f}], A/A floor {timing.noise_floor:.2%}"

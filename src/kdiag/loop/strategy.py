@@ -1,0 +1,120 @@
+"""What is known of the best source and what is to be tried next: findings, the priority tree, and what it has learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kdiag.diagnose.compiler.observe import from_compilation
+from kdiag.errors import KdiagError
+from kdiag.executors.bench import Counters, Samples
+from kdiag.executors.decide import gain_pct
+from kdiag.executors.gates.no_op import machine_code
+from kdiag.loop.attempt import Arena, Parent
+from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan
+from kdiag.loop.compiler import of_kernel
+from kdiag.loop.findings import Findings, gather
+from kdiag.planner.predictions import check, predicted
+from kdiag.planner.tree import PriorityTree, State, from_suggestions, remembered
+from kdiag.records import CompileFailure, Iteration, Observations, Prediction, Suggestion
+
+# The least speed-up, by the optimistic end of its prior, for which an iteration is spent: the smallest gain that the
+# TileGym policy goes on for.
+WORTH_TRYING = 1.02
+STATES: dict[str, State] = {
+    "keep": "kept",
+    "revert": "reverted",
+    "crash": "crashed",
+    "no-op": "no-op",
+    "inconclusive": "inconclusive",
+    "ready": "inconclusive",
+}
+
+
+@dataclass
+class Strategy:
+    """The plan as it lives through a run; `earlier` is the machine code of everything tried."""
+
+    arena: Arena
+    rounding: Rounding
+    findings: Findings | None = None
+    tree: PriorityTree = field(default_factory=lambda: from_suggestions(()))
+    earlier: set[tuple[str, ...]] = field(default_factory=set)
+    _samples: dict[str, Observations] = field(default_factory=dict)
+    _sampling: bool = True
+
+    def remember(self, state: Mapping[str, object]) -> None:
+        """Take up what the journal's last tree had learnt: refuted causes, lowered optimizations."""
+        self.tree = remembered(state)
+
+    def observe(self, source: str, measured: Observations, report: Path | None) -> Findings:
+        """Observe a new best source and diagnose it. Raises KdiagError where nothing can be done with it."""
+        found = gather(source, self.arena.kernel, self.arena.compiler, report, measured)
+        failure = found.compilation
+        if isinstance(failure, CompileFailure) and failure.kind == "not-launched":
+            raise KdiagError(f"{failure.message}; name the workload of that kernel.")
+        if self.arena.bench is None and isinstance(failure, CompileFailure):
+            raise KdiagError(
+                f"Nothing can be verified here, without a GPU and without compiling: {failure.message}"
+            )
+        self.findings = found
+        self.earlier.add(machine_code(found.compilation))
+        return found
+
+    def rank(self, parent: Parent, rows: Sequence[Iteration], headroom: float | None) -> Parent:
+        """Merge the ranking, as it is after what was tried, into the tree; the parent with all code seen so far."""
+        assert self.findings is not None
+        arena = self.arena
+        tried = {(row.optimization, row.variant): row.verdict for row in rows if row.n > 0}
+        request = PlanRequest(parent.source, arena.kernel, self.findings, self.rounding, headroom, tried)
+        suggestions = plan(request, arena.compiler)
+        bottleneck = self.findings.diagnosis.bottleneck
+        self.tree = replace(self.tree.merge(permitted(suggestions, self.rounding)), bottleneck=bottleneck)
+        return replace(parent, earlier=frozenset(self.earlier))
+
+    def next(self) -> Suggestion | None:
+        """The next suggestion, unless at best it is expected to gain less than is worth an iteration."""
+        suggestion = self.tree.next_open()
+        return suggestion if suggestion is not None and _worth(suggestion) else None
+
+    def settle(self, row: Iteration) -> None:
+        """Record what became of a candidate, and what that says of its cause and its optimization."""
+        self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
+        if row.verdict == "keep" and gain_pct(row.timings) < self.arena.policy.keep_pct:
+            self.tree = self.tree.lower_priority(row.optimization)
+        if row.prediction is not None:
+            self.tree = self.tree.learn(row.prediction)
+
+    def predict(self, row: Iteration, suggestion: Suggestion, parent: Parent) -> Prediction:
+        """What the rules said that the candidate would move, against what the compiler and the counters say."""
+        moves = predicted(row.optimization, row.variant, suggestion.cause)
+        count = bool(row.timings) and any(not move[1:].startswith("compile.") for move in moves)
+        seen = self._seen(parent.source, parent, count), self._seen(text_of(suggestion), parent, count)
+        faster = any(each.low > 1 + each.noise_floor for each in row.timings) if row.timings else None
+        return check(suggestion.cause, moves, seen, faster=faster)
+
+    def _seen(self, source: str, parent: Parent, count: bool) -> Observations:
+        """What the compiler says of the kernel, with sampled counters if they are wanted and to be had."""
+        compiler, kernel = self.arena.compiler, self.arena.kernel
+        compiled = of_kernel(compiler.compile_one(source), kernel, compiler.compile_one(parent.source))
+        said = {} if isinstance(compiled, CompileFailure) else from_compilation(compiled)
+        bench = self.arena.bench
+        if count and self._sampling and source not in self._samples and isinstance(bench, Samples):
+            self.arena.on_gate("counters")
+            answer = bench.samples(compiler.path(source), kernel)
+            if isinstance(answer, Counters):
+                self._samples[source] = answer.observations
+            self._sampling = bool(self._samples)  # what was not to be had at first is not asked for again
+        return {**said, **self._samples.get(source, {})} if count else said
+
+
+def text_of(suggestion: Suggestion) -> str:
+    """The source that a suggestion proposes."""
+    assert suggestion.proposal is not None
+    assert suggestion.proposal.source is not None
+    return suggestion.proposal.source
+
+
+def _worth(suggestion: Suggestion) -> bool:
+    return suggestion.expected_speedup.high >= WORTH_TRYING
