@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kdiag.planner import graph as rules
-from kdiag.records import Observations, Prediction
+from kdiag.records import Observations, Prediction, parts
 
 # Twice what PM sampling and Nsight Compute differ by on one kernel (62.5 against 60.5 % of DRAM, 83 against 87 % of the
 # tensor pipe; NVIDIA H200, 2026-11). What the compiler says has no noise.
@@ -26,9 +26,9 @@ CYCLES = "sm_elapsed_cycles"
 
 
 def predicted(optimization: str, variant: str, cause: str) -> tuple[str, ...]:
-    """The signed metrics that the rules say this variant moves when it treats this cause."""
-    treat = rules.treatment(rules.bundled(), optimization, variant, cause)
-    return treat.moves if treat is not None else ()
+    """The signed metrics that the rules say this variant moves when it treats this cause; of a pair those of both."""
+    found = [rules.treatment(rules.bundled(), *part, cause) for part in parts(optimization, variant)]
+    return tuple(dict.fromkeys(move for treat in found if treat is not None for move in treat.moves))
 
 
 def check(

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Literal, cast, get_args
 
 from kdiag.planner import graph as rules
-from kdiag.records import Prediction, Suggestion
+from kdiag.records import Prediction, Suggestion, parts
 
 State = Literal["open", "not-applicable", "no-op", "kept", "reverted", "inconclusive", "crashed", "blocked"]
 TRIED = frozenset(get_args(State)) - {"open", "not-applicable", "blocked"}
@@ -131,7 +131,7 @@ class PriorityTree:
     def _settled(self) -> PriorityTree:
         """The tree with `blocked` and conflicts worked out anew from what was kept."""
         graph = rules.bundled()
-        kept = [leaf.pair for leaf in self.leaves if leaf.state == "kept"]
+        kept = [part for leaf in self.leaves if leaf.state == "kept" for part in parts(*leaf.pair)]
         openers = {leaf.pair[0] for leaf in self.leaves if leaf.state == "open"}
         return replace(self, leaves=tuple(_settle(graph, leaf, kept, openers) for leaf in self.leaves))
 

@@ -147,7 +147,7 @@ class Run:
         worktree, source = self.arena.worktree, text_of(suggestion)
         if row.verdict == "keep":
             repo.write(worktree, source)  # a bench may have left another source there
-            row = replace(row, commit=repo.commit(worktree, commit_message(row, suggestion.cause)))
+            row = replace(row, commit=repo.commit(worktree, commit_message(row, suggestion)))
         elif row.verdict == "ready":
             self._save_patch(row)
         repo.revert(worktree)

@@ -15,9 +15,10 @@ from kdiag.loop.attempt import Arena, Parent
 from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan
 from kdiag.loop.compiler import of_kernel
 from kdiag.loop.findings import Findings, gather
+from kdiag.loop.pairing import Known, with_pairs
 from kdiag.planner.predictions import check, predicted
 from kdiag.planner.tree import PriorityTree, State, from_suggestions, remembered
-from kdiag.records import CompileFailure, Iteration, Observations, Prediction, Suggestion
+from kdiag.records import CompileFailure, Iteration, Observations, Prediction, Suggestion, parts
 
 # The least speed-up, by the optimistic end of its prior, for which an iteration is spent: the smallest gain that the
 # TileGym policy goes on for.
@@ -30,6 +31,7 @@ STATES: dict[str, State] = {
     "inconclusive": "inconclusive",
     "ready": "inconclusive",
 }
+Name = tuple[str, str]
 
 
 @dataclass
@@ -67,8 +69,12 @@ class Strategy:
         assert self.findings is not None
         arena = self.arena
         tried = {(row.optimization, row.variant): row.verdict for row in rows if row.n > 0}
-        request = PlanRequest(parent.source, arena.kernel, self.findings, self.rounding, headroom, tried)
-        suggestions = plan(request, arena.compiler)
+        verdicts: dict[Name, str] = {**tried}
+        for kept in [pair for pair, verdict in tried.items() if verdict == "keep"]:
+            verdicts |= dict.fromkeys(parts(*kept), "keep")
+        request = PlanRequest(parent.source, arena.kernel, self.findings, self.rounding, headroom, verdicts)
+        known = Known(arena.compiler.target, WORTH_TRYING, _measured(rows))
+        suggestions = with_pairs(plan(request, arena.compiler), request, known, arena.compiler)
         bottleneck = self.findings.diagnosis.bottleneck
         self.tree = replace(self.tree.merge(permitted(suggestions, self.rounding)), bottleneck=bottleneck)
         return replace(parent, earlier=frozenset(self.earlier))
@@ -118,3 +124,12 @@ def text_of(suggestion: Suggestion) -> str:
 
 def _worth(suggestion: Suggestion) -> bool:
     return suggestion.expected_speedup.high >= WORTH_TRYING
+
+
+def _measured(rows: Sequence[Iteration]) -> dict[Name, float]:
+    """The speed-ups of candidates that were right but not kept."""
+    return {
+        (row.optimization, row.variant): row.speedup
+        for row in rows
+        if row.n > 0 and row.verdict != "keep" and row.correctness == "PASS" and row.speedup is not None
+    }

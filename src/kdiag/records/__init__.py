@@ -41,7 +41,7 @@ from kdiag.records.emulation import (
     FaultKind,
 )
 from kdiag.records.observations import Evidence, EvidenceKind, Observations, Place, Scalar
-from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant
+from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant, parts
 from kdiag.records.run import (
     GATES,
     ConfigurationCheck,
@@ -106,4 +106,5 @@ __all__ = [
     "Verdict",
     "VerdictName",
     "failed",
+    "parts",
 ]
