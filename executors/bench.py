@@ -6,6 +6,7 @@ A bench is a GPU with a Python workload (`device_bench`), a pair of commands (`c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -79,6 +80,17 @@ class Counters:
     observations: Observations
 
 
+@dataclass(frozen=True)
+class Heat:
+    """Candidates beside one parent, in the order asked: their checks, and the median speed-ups by configuration.
+
+    `speedups` are empty where a check failed: wrong code is not timed.
+    """
+
+    trials: tuple[Trial, ...]
+    speedups: tuple[tuple[float, ...], ...]
+
+
 class Bench(Protocol):
     """Measures kernel sources. Paths are files whose text is exactly the source to run."""
 
@@ -96,6 +108,15 @@ class Bench(Protocol):
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         """Check `candidate`, then time it interleaved with `parent` and with `parent` against itself."""
+        ...
+
+
+@runtime_checkable
+class Races(Protocol):
+    """A bench that also times many candidates at once, roughly, to find out which deserves a trial."""
+
+    def race(self, parent: Path, candidates: Sequence[Path], rounds: int, *, check: bool) -> Heat | Died:
+        """Check every candidate, if asked to, and time those that are right."""
         ...
 
 

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import json
 import lzma
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from kdiag.codec import decode, encode
 from kdiag.errors import UsageError
-from kdiag.executors.bench import Baseline, Bench, Counters, Samples, Source, Trial
+from kdiag.executors.bench import Baseline, Bench, Counters, Heat, Races, Samples, Source, Trial
 from kdiag.isolate import Died
 from kdiag.records import Gpu
 
-Answer = Gpu | Baseline | Counters | Trial | Died
+Answer = Gpu | Baseline | Counters | Heat | Trial | Died
 Given = TypeVar("Given", bound=Answer | None)
-KINDS: tuple[type[Answer], ...] = (Gpu, Baseline, Counters, Trial, Died)
+KINDS: tuple[type[Answer], ...] = (Gpu, Baseline, Counters, Heat, Trial, Died)
 ANSWERS = {kind.__name__: kind for kind in KINDS}
 
 
@@ -57,6 +58,13 @@ class RecordingBench:
         if isinstance(self.bench, Samples):
             answer = self.bench.samples(source, kernel)
         return self._append(_key("samples", source), answer)
+
+    def race(self, parent: Path, candidates: Sequence[Path], rounds: int, *, check: bool) -> Heat | Died:
+        """As the recorded bench."""
+        answer: Heat | Died = Died("error", "candidates are timed one at a time here")
+        if isinstance(self.bench, Races):
+            answer = self.bench.race(parent, candidates, rounds, check=check)
+        return self._append(_key(f"race {rounds}", parent, *candidates), answer)
 
     def _append(self, key: str, answer: Given) -> Given:
         kind = type(answer).__name__
@@ -114,6 +122,15 @@ class ReplayBench:
     def samples(self, source: Path, kernel: str) -> Counters | Died:
         """The recorded samples of exactly this source; Died where the recorded run took none at all."""
         return self._never("samples") or self._counted("samples", source)
+
+    def race(self, parent: Path, candidates: Sequence[Path], rounds: int, *, check: bool) -> Heat | Died:
+        """The recorded heat of exactly these sources; Died where the recorded run held no race at all."""
+        if (never := self._never("race")) is not None:
+            return never
+        key = _key(f"race {rounds}", parent, *candidates)
+        answer = self._next(key, f"a race of {len(candidates)} candidates")
+        assert isinstance(answer, Heat | Died)
+        return answer
 
     def _counted(self, kind: str, source: Path) -> Counters | Died:
         answer = self._next(_key(kind, source), f"{kind} of {source.name}")

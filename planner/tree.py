@@ -14,9 +14,12 @@ from typing import Literal, cast, get_args
 from kdiag.planner import graph as rules
 from kdiag.records import Prediction, Suggestion, parts
 
-State = Literal["open", "not-applicable", "no-op", "kept", "reverted", "inconclusive", "crashed", "blocked"]
+State = Literal[
+    "open", "not-applicable", "no-op", "kept", "reverted", "inconclusive", "crashed", "blocked", "outraced"
+]
 TRIED = frozenset(get_args(State)) - {"open", "not-applicable", "blocked"}
 Path = tuple[str, str]
+_Nested = Mapping[str, Mapping[str, Mapping[str, Mapping[str, Mapping[str, object]]]]]
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,17 @@ class PriorityTree:
             return self.refute(prediction.cause)
         supported = {prediction.cause} if prediction.conclusion == "supported" else set()
         return replace(self, refuted=self.refuted - supported)
+
+    def siblings(self, suggestion: Suggestion) -> tuple[Suggestion, ...]:
+        """The open variants of the suggestion's optimization in the order of their rank, itself among them."""
+        found = [
+            leaf.suggestion
+            for leaf in self.leaves
+            if leaf.state == "open"
+            and leaf.suggestion.applicable
+            and leaf.suggestion.optimization == suggestion.optimization
+        ]
+        return tuple(sorted(found, key=self._priority))
 
     def merge(self, suggestions: tuple[Suggestion, ...]) -> PriorityTree:
         """The tree with the suggestions of a new plan; what was tried keeps its state, even if no longer suggested."""
@@ -141,10 +155,17 @@ def from_suggestions(suggestions: tuple[Suggestion, ...], bottleneck: str = "unk
     return PriorityTree(bottleneck, tuple(map(_leaf, suggestions)))._settled()
 
 
-def remembered(state: Mapping[str, object]) -> PriorityTree:
-    """What a tree in the form of `as_dict` had learnt, without its leaves."""
+def remembered(state: Mapping[str, object]) -> tuple[PriorityTree, dict[Path, str]]:
+    """What a tree in the form of `as_dict` had learnt, without its leaves, and the variants that lost a race."""
+    outraced: dict[Path, str] = {}
+    causes = cast("_Nested", state.get("causes", {}))
+    for tiers in causes.values():
+        for optimizations in tiers.values():
+            for optimization, variants in optimizations.items():
+                lost = {name: leaf for name, leaf in variants.items() if leaf["state"] == "outraced"}
+                outraced |= {(optimization, name): str(leaf["reason"]) for name, leaf in lost.items()}
     lowered, refuted = (frozenset(cast("list[str]", state.get(key, []))) for key in ("lowered", "refuted"))
-    return PriorityTree(str(state.get("bottleneck", "unknown")), (), lowered, refuted)
+    return PriorityTree(str(state.get("bottleneck", "unknown")), (), lowered, refuted), outraced
 
 
 def _leaf(suggestion: Suggestion) -> Node:

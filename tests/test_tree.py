@@ -126,9 +126,11 @@ def test_the_tree_is_written_for_the_journal_and_for_people():
 
 def test_what_was_learnt_is_read_back_from_the_journal():
     tree = from_suggestions(PLAN, "compute").lower_priority("G").refute("dram-bandwidth")
-    learnt = remembered(json.loads(json.dumps(tree.as_dict())))
+    tree = tree.record("A", "gather-scatter", "outraced", "1.01x").record("H", "all", "reverted", "slower")
+    learnt, outraced = remembered(json.loads(json.dumps(tree.as_dict())))
     assert (learnt.bottleneck, learnt.lowered, learnt.refuted) == ("compute", {"G"}, {"dram-bandwidth"})
-    assert remembered({}).refuted == frozenset()
+    assert outraced == {("A", "gather-scatter"): "1.01x"}
+    assert remembered({})[1] == {}
 
 
 def test_the_outline_counts_what_was_and_can_be_tried():

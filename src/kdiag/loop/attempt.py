@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from kdiag.executors import repo
 from kdiag.executors.bench import Bench, Trial
@@ -57,16 +57,18 @@ class Parent:
     earlier: frozenset[tuple[str, ...]] = frozenset()
 
 
-def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena) -> Iteration:
+def attempt(
+    n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Trial | None = None
+) -> Iteration:
     """Write the candidate into the worktree, pass it through every gate, and say what became of it.
 
-    The worktree holds the candidate afterwards; the caller commits or reverts.
+    The worktree holds the candidate afterwards; the caller commits or reverts. `wrong` is the failed check of a race.
     """
     assert proposal.source is not None
     started = time.monotonic()
     repo.write(arena.worktree, proposal.source)
-    cheap = records = _without_device(proposal, parent, arena)
-    trial: Trial | Died | None = None
+    cheap = (correctness(wrong),) if wrong is not None else _without_device(proposal, parent, arena)
+    records, trial = cheap, cast("Trial | Died | None", wrong)
     if failed(cheap) is None and arena.bench is not None:
         trial, measured_gates = _measure(arena.bench, proposal.source, parent, arena)
         records = (*cheap, *measured_gates)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
 from kdiag.errors import AsksUser
 from kdiag.executors import repo
-from kdiag.executors.bench import Baseline, Counters
+from kdiag.executors.bench import Baseline, Counters, Trial
 from kdiag.executors.decide import Progress, asks_user, speedup_so_far, stop_reason
 from kdiag.executors.gates.no_op import machine_code
-from kdiag.journal import CandidateReady, IterationDone, Journal, Stop, Tree
+from kdiag.journal import CandidateReady, IterationDone, Journal, Race, Stop, Tree
 from kdiag.loop import baseline, headroom
 from kdiag.loop.attempt import Arena, Parent, attempt
 from kdiag.loop.candidates import Rounding
@@ -111,15 +112,31 @@ class Run:
         return parent
 
     def _iterate(self, parent: Parent) -> Parent:
-        """One candidate: attempt the next suggestion and settle what came of it."""
+        """One candidate: the next suggestion, or the best of its siblings; what was wrong in their race comes first."""
         suggestion = self.strategy.next()
         assert suggestion is not None
+        self.terminal.on_try(self._next_number(), suggestion, self._headroom())
+        result = self.strategy.choose(suggestion, parent)
+        if result.died is not None:
+            self.terminal.on_note(f"{suggestion.optimization}: one by one, {result.died.message}")
+        if result.standings:
+            self.journal.append(Race(suggestion.optimization, result.standings))
+            for each in reversed(result.standings):
+                self.terminal.on_note(f"{suggestion.optimization} {each.variant} {each.fate}: {each.reason}")
+        for racer, trial in result.wrong:
+            parent = self._try(racer, parent, {}, trial)
+        return parent if result.winner is None else self._try(result.winner, parent, result.closed)
+
+    def _try(
+        self, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str], wrong: Trial | None = None
+    ) -> Parent:
+        """One row: attempt the suggestion, unless a race showed that it is wrong, and settle what came of it."""
         assert suggestion.proposal is not None
         number = self._next_number()
         self.terminal.on_try(number, suggestion, self._headroom())
-        row = attempt(number, suggestion.proposal, parent, self.arena)
+        row = attempt(number, suggestion.proposal, parent, self.arena, wrong)
         row = replace(row, prediction=self.strategy.predict(row, suggestion, parent))
-        return self._settle(row, suggestion, parent)
+        return self._settle(row, suggestion, parent, closed)
 
     def _stop(self) -> str | None:
         """Why the run ends before its next iteration, or None."""
@@ -142,7 +159,9 @@ class Run:
     def _headroom(self) -> float | None:
         return None if self.baseline is None else headroom.headroom(self.baseline, self.now_ms)
 
-    def _settle(self, row: Iteration, suggestion: Suggestion, parent: Parent) -> Parent:
+    def _settle(
+        self, row: Iteration, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str]
+    ) -> Parent:
         """Commit or revert, record the row, and plan anew if the source has changed."""
         worktree, source = self.arena.worktree, text_of(suggestion)
         if row.verdict == "keep":
@@ -151,7 +170,7 @@ class Run:
         elif row.verdict == "ready":
             self._save_patch(row)
         repo.revert(worktree)
-        self.strategy.settle(row)
+        self.strategy.settle(row, closed)
         self._record(row)
         compilation = self.arena.compiler.compile_one(source)
         self.strategy.earlier.add(machine_code(of_kernel(compilation, self.arena.kernel)))

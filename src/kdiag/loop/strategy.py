@@ -8,14 +8,16 @@ from pathlib import Path
 
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.errors import KdiagError
-from kdiag.executors.bench import Counters, Samples
+from kdiag.executors.bench import Counters, Heat, Races, Samples
 from kdiag.executors.decide import gain_pct
 from kdiag.executors.gates.no_op import machine_code
+from kdiag.isolate import Died
 from kdiag.loop.attempt import Arena, Parent
 from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan
 from kdiag.loop.compiler import of_kernel
 from kdiag.loop.findings import Findings, gather
 from kdiag.loop.pairing import Known, with_pairs
+from kdiag.loop.racing import MOST, Result, race
 from kdiag.planner.predictions import check, predicted
 from kdiag.planner.tree import PriorityTree, State, from_suggestions, remembered
 from kdiag.records import CompileFailure, Iteration, Observations, Prediction, Suggestion, parts
@@ -36,19 +38,23 @@ Name = tuple[str, str]
 
 @dataclass
 class Strategy:
-    """The plan as it lives through a run; `earlier` is the machine code of everything tried."""
+    """The plan as it lives through a run. `outraced` are variants that a race closed, with the reason; `one_by_one`
+    optimizations whose race could not be held; `earlier` the machine code of everything tried.
+    """
 
     arena: Arena
     rounding: Rounding
     findings: Findings | None = None
     tree: PriorityTree = field(default_factory=lambda: from_suggestions(()))
+    outraced: dict[Name, str] = field(default_factory=dict)
+    one_by_one: set[str] = field(default_factory=set)
     earlier: set[tuple[str, ...]] = field(default_factory=set)
     _samples: dict[str, Observations] = field(default_factory=dict)
     _sampling: bool = True
 
     def remember(self, state: Mapping[str, object]) -> None:
-        """Take up what the journal's last tree had learnt: refuted causes, lowered optimizations."""
-        self.tree = remembered(state)
+        """Take up what the journal's last tree had learnt: refuted causes, lowered optimizations, lost races."""
+        self.tree, self.outraced = remembered(state)
 
     def observe(self, source: str, measured: Observations, report: Path | None) -> Findings:
         """Observe a new best source and diagnose it. Raises KdiagError where nothing can be done with it."""
@@ -69,10 +75,12 @@ class Strategy:
         assert self.findings is not None
         arena = self.arena
         tried = {(row.optimization, row.variant): row.verdict for row in rows if row.n > 0}
-        verdicts: dict[Name, str] = {**tried}
+        verdicts: dict[Name, str] = {**dict.fromkeys(self.outraced, "outraced"), **tried}
         for kept in [pair for pair, verdict in tried.items() if verdict == "keep"]:
             verdicts |= dict.fromkeys(parts(*kept), "keep")
-        request = PlanRequest(parent.source, arena.kernel, self.findings, self.rounding, headroom, verdicts)
+        request = PlanRequest(
+            parent.source, arena.kernel, self.findings, self.rounding, headroom, verdicts, race=MOST
+        )
         known = Known(arena.compiler.target, WORTH_TRYING, _measured(rows))
         suggestions = with_pairs(plan(request, arena.compiler), request, known, arena.compiler)
         bottleneck = self.findings.diagnosis.bottleneck
@@ -84,9 +92,31 @@ class Strategy:
         suggestion = self.tree.next_open()
         return suggestion if suggestion is not None and _worth(suggestion) else None
 
-    def settle(self, row: Iteration) -> None:
-        """Record what became of a candidate, and what that says of its cause and its optimization."""
+    def choose(self, suggestion: Suggestion, parent: Parent) -> Result:
+        """The suggestion, or the variant of the same optimization that wins a race against it.
+
+        Racers are checked on the device before they are timed; the emulator sees only the winner, in its trial.
+        """
+        bench, path = self.arena.bench, self.arena.compiler.path
+        racers = [each for each in self.tree.siblings(suggestion) if _worth(each)][:MOST]
+        if len(racers) < 2 or suggestion.optimization in self.one_by_one or not isinstance(bench, Races):
+            return Result(suggestion)
+
+        def heat(racers: Sequence[Suggestion], rounds: int, check: bool) -> Heat | Died:
+            self.arena.on_gate(f"race of {len(racers)}")
+            return bench.race(path(parent.source), [path(text_of(r)) for r in racers], rounds, check=check)
+
+        result = race(racers, heat, self.arena.policy.slower_pct)
+        if result.died is not None:
+            self.one_by_one.add(suggestion.optimization)
+        return result
+
+    def settle(self, row: Iteration, closed: Mapping[str, str]) -> None:
+        """Record what became of a candidate, and what that says of its cause, its optimization and the race it won."""
         self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
+        for variant, reason in closed.items() if row.timings else ():
+            self.outraced[row.optimization, variant] = reason
+            self.tree = self.tree.record(row.optimization, variant, "outraced", reason)
         if row.verdict == "keep" and gain_pct(row.timings) < self.arena.policy.keep_pct:
             self.tree = self.tree.lower_priority(row.optimization)
         if row.prediction is not None:

@@ -101,3 +101,13 @@ class Iteration:
     commit: str | None = None
     seconds: float = 0.0
     prediction: Prediction | None = None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How one variant left a race; `speedup` over the parent is that of its last heat, None if it was never timed."""
+
+    variant: str
+    fate: Literal["won", "lost", "wrong"]
+    reason: str
+    speedup: float | None = None
