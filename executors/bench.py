@@ -6,9 +6,10 @@ A bench is a GPU with a Python workload (`device_bench`), a pair of commands (`c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kdiag.isolate import Died
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated, Observations
@@ -89,6 +90,17 @@ class Counters:
     observations: Observations
 
 
+@dataclass(frozen=True)
+class Heat:
+    """Candidates beside one parent, in the order asked: their checks, and the median speed-ups by configuration.
+
+    `speedups` are empty where a check failed: wrong code is not timed.
+    """
+
+    trials: tuple[Trial, ...]
+    speedups: tuple[tuple[float, ...], ...]
+
+
 class Bench(Protocol):
     """Measures kernel sources. Paths are files whose text is exactly the source to run."""
 
@@ -106,4 +118,22 @@ class Bench(Protocol):
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         """Check `candidate`, then time it interleaved with `parent` and with `parent` against itself."""
+        ...
+
+
+@runtime_checkable
+class Races(Protocol):
+    """A bench that also times many candidates at once, roughly, to find out which deserves a trial."""
+
+    def race(self, parent: Path, candidates: Sequence[Path], rounds: int, *, check: bool) -> Heat | Died:
+        """Check every candidate, if asked to, and time those that are right."""
+        ...
+
+
+@runtime_checkable
+class Samples(Protocol):
+    """A bench that also counts what the hardware does, in about a second."""
+
+    def samples(self, source: Path, kernel: str) -> Counters | Died:
+        """The counters of `kernel`, by canonical metric name."""
         ...

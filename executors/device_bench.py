@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from kdiag import isolate
 from kdiag.errors import ToolMissing
-from kdiag.executors.bench import Baseline, Counters, Source, Trial
+from kdiag.executors.bench import Baseline, Counters, Heat, Source, Trial
 from kdiag.executors.ncu.collect import NoCounters, collect
+from kdiag.executors.pm_sampling.sample import request as sampling_of
+from kdiag.executors.pm_sampling.sample import sample
 from kdiag.isolate import Died
 from kdiag.records import ConfigurationCheck, Gpu, NotEvaluated, Observations
 from kdiag.workload import Workload
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from kdiag.executors.device_jobs import BaselineRequest
 
 PROBE_S = 120.0  # the first child also waits for the server's `import torch`
+
+RACER_S = 10.0  # a racer compiles in about a second and is checked in every configuration
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,22 @@ class DeviceBench:
             self.workload, Source.of(parent), Source.of(candidate), frozenset(self._admitted)
         )
         return isolate.run(device_jobs.trial, request, timeout_s=self.timeout_s)
+
+    def race(self, parent: Path, candidates: Sequence[Path], rounds: int, *, check: bool) -> Heat | Died:
+        """Time the candidates interleaved with `parent`, in one child: what one of them breaks ends the heat."""
+        from kdiag.executors import device_race
+
+        racers = tuple(map(Source.of, candidates))
+        request = device_race.RaceRequest(self.workload, Source.of(parent), racers, rounds, check)
+        timeout_s = self.timeout_s + RACER_S * len(racers)
+        return isolate.run(device_race.race, request, timeout_s=timeout_s)
+
+    def samples(self, source: Path, kernel: str) -> Counters | Died:
+        """Sample the counters of `kernel` in the first configuration while it is launched over and over."""
+        answer = sample(sampling_of(self.workload, source, kernel))
+        return (
+            Died("error", answer.reason) if isinstance(answer, NoCounters) else Counters(answer.observations)
+        )
 
 
 def probe_gpu() -> Gpu | None:

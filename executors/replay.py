@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import json
 import lzma
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from kdiag.codec import decode, encode
 from kdiag.errors import UsageError
-from kdiag.executors.bench import Baseline, Bench, Counters, Source, Trial
+from kdiag.executors.bench import Baseline, Bench, Counters, Heat, Races, Samples, Source, Trial
 from kdiag.isolate import Died
 from kdiag.records import Gpu
 
-Answer = Gpu | Baseline | Counters | Trial | Died
-ANSWERS: dict[str, type[Answer]] = {kind.__name__: kind for kind in (Gpu, Baseline, Counters, Trial, Died)}
+Answer = Gpu | Baseline | Counters | Heat | Trial | Died
+Given = TypeVar("Given", bound=Answer | None)
+KINDS: tuple[type[Answer], ...] = (Gpu, Baseline, Counters, Heat, Trial, Died)
+ANSWERS = {kind.__name__: kind for kind in KINDS}
 
 
 @dataclass(frozen=True)
@@ -38,26 +42,35 @@ class RecordingBench:
 
     def baseline(self, source: Path) -> Baseline | Died:
         """As the recorded bench."""
-        answer = self.bench.baseline(source)
-        self._append(f"baseline {Source.of(source).hash}", answer)
-        return answer
+        return self._append(_key("baseline", source), self.bench.baseline(source))
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         """As the recorded bench."""
-        answer = self.bench.trial(parent, candidate)
-        self._append(f"trial {Source.of(parent).hash} {Source.of(candidate).hash}", answer)
-        return answer
+        return self._append(_key("trial", parent, candidate), self.bench.trial(parent, candidate))
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
         """As the recorded bench."""
-        answer = self.bench.counters(source, kernel)
-        self._append(f"counters {Source.of(source).hash}", answer)
-        return answer
+        return self._append(_key("counters", source), self.bench.counters(source, kernel))
 
-    def _append(self, key: str, answer: Answer | None) -> None:
+    def samples(self, source: Path, kernel: str) -> Counters | Died:
+        """As the recorded bench."""
+        answer: Counters | Died = Died("error", "no counters are sampled here")
+        if isinstance(self.bench, Samples):
+            answer = self.bench.samples(source, kernel)
+        return self._append(_key("samples", source), answer)
+
+    def race(self, parent: Path, candidates: Sequence[Path], rounds: int, *, check: bool) -> Heat | Died:
+        """As the recorded bench."""
+        answer: Heat | Died = Died("error", "candidates are timed one at a time here")
+        if isinstance(self.bench, Races):
+            answer = self.bench.race(parent, candidates, rounds, check=check)
+        return self._append(_key(f"race {rounds}", parent, *candidates), answer)
+
+    def _append(self, key: str, answer: Given) -> Given:
         kind = type(answer).__name__
         with self.path.open("a") as file:
             file.write(json.dumps({"key": key, "type": kind, "answer": encode(answer)}) + "\n")
+        return answer
 
 
 @dataclass
@@ -92,25 +105,49 @@ class ReplayBench:
 
     def baseline(self, source: Path) -> Baseline | Died:
         """The recorded baseline of exactly this source."""
-        answer = self._next(f"baseline {Source.of(source).hash}", f"a baseline of {source.name}")
+        answer = self._next(_key("baseline", source), f"a baseline of {source.name}")
         assert isinstance(answer, Baseline | Died)
         return answer
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         """The recorded trial of exactly this pair."""
-        key = f"trial {Source.of(parent).hash} {Source.of(candidate).hash}"
-        answer = self._next(key, f"a trial of {candidate.name}")
+        answer = self._next(_key("trial", parent, candidate), f"a trial of {candidate.name}")
         assert isinstance(answer, Trial | Died)
         return answer
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
         """The recorded counters of exactly this source."""
-        answer = self._next(f"counters {Source.of(source).hash}", f"counters of {source.name}")
+        return self._counted("counters", source)
+
+    def samples(self, source: Path, kernel: str) -> Counters | Died:
+        """The recorded samples of exactly this source; Died where the recorded run took none at all."""
+        return self._never("samples") or self._counted("samples", source)
+
+    def race(self, parent: Path, candidates: Sequence[Path], rounds: int, *, check: bool) -> Heat | Died:
+        """The recorded heat of exactly these sources; Died where the recorded run held no race at all."""
+        if (never := self._never("race")) is not None:
+            return never
+        key = _key(f"race {rounds}", parent, *candidates)
+        answer = self._next(key, f"a race of {len(candidates)} candidates")
+        assert isinstance(answer, Heat | Died)
+        return answer
+
+    def _counted(self, kind: str, source: Path) -> Counters | Died:
+        answer = self._next(_key(kind, source), f"{kind} of {source.name}")
         assert isinstance(answer, Counters | Died)
         return answer
+
+    def _never(self, kind: str) -> Died | None:
+        """Why a kind of question has no answer that the recorded run, of an older version or bench, never asked."""
+        asked = any(key.startswith(f"{kind} ") for key in self._answers)
+        return None if asked else Died("error", f"the recording holds no {kind}")
 
     def _next(self, key: str, what: str) -> Answer | None:
         answers = self._answers.get(key)
         if not answers:
             raise UsageError(f"{self.path} holds no record of {what}; record the run again on a GPU machine.")
         return answers.pop(0) if len(answers) > 1 else answers[0]
+
+
+def _key(kind: str, *sources: Path) -> str:
+    return " ".join([kind, *(Source.of(source).hash for source in sources)])

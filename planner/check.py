@@ -50,8 +50,6 @@ def problems(texts: Mapping[str, str], producible: Mapping[str, Collection[str]]
 
 def faults(playbook: Playbook, causes: Collection[str]) -> Iterator[str]:
     """What keeps valid files from being one graph, or leaves it without a page; `causes` are the known ids."""
-    for name in causes:
-        yield from _page(f"causes/{name}.toml", f"causes/{name}.md")
     for name, optimization in playbook.items():
         file = f"playbook/{name}.toml"
         yield from _page(file, optimization.reference)

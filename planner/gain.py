@@ -89,7 +89,7 @@ def after_kept(
         if enabled and edge.gains and any(source == name and matches(edge.variant, v) for name, v in kept):
             low, mid, high = (math.log(each) for each in astuple(expected.speedup))
             both = shrunk(figures(edge.gains, target), Estimate(low, mid, high))
-            said = f"after {source} was kept {_sources(edge.gains, target)}{elsewhere(both, target)}"
+            said = f"after {source} was kept {sources(edge.gains, target)}{elsewhere(both, target)}"
             return replace(
                 expected,
                 speedup=both.speedup,
@@ -119,12 +119,12 @@ def elsewhere(estimate: Estimate, target: str) -> str:
 def _reason(candidate: Candidate, cause: str, score: float, estimate: Estimate) -> str:
     """Where the figure for one cause comes from, and what remains of it beside its broader groups."""
     treat, target = candidate.treat(cause), candidate.case.target
-    said = _sources(treat.gains, target) if treat is not None else "no rule, but trials"
+    said = sources(treat.gains, target) if treat is not None else "no rule, but trials"
     shrunk_to = f"with its broader groups {math.exp(estimate.mid):.2f}x{elsewhere(estimate, target)}"
     return f"for {cause} (score {score:.2f}) {said}; {shrunk_to}"
 
 
-def _sources(gains: Mapping[str, Gain], target: str) -> str:
+def sources(gains: Mapping[str, Gain], target: str) -> str:
     """The gains that count for the target, each with its number of measurements and its source."""
     used = {target: gains[target]} if target in gains else gains
     return "; ".join(

@@ -5,16 +5,21 @@ A tree is immutable. Each method returns a new one, so that the journal can hold
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from kdiag.planner import graph as rules
-from kdiag.records import Suggestion
+from kdiag.records import Prediction, Suggestion, parts
 
-State = Literal["open", "not-applicable", "no-op", "kept", "reverted", "inconclusive", "crashed", "blocked"]
+State = Literal[
+    "open", "not-applicable", "no-op", "kept", "reverted", "inconclusive", "crashed", "blocked", "outraced"
+]
 TRIED = frozenset(get_args(State)) - {"open", "not-applicable", "blocked"}
 Path = tuple[str, str]
+_Nested = Mapping[str, Mapping[str, Mapping[str, Mapping[str, Mapping[str, object]]]]]
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,24 @@ class PriorityTree:
         """The tree in which suggestions for a cause come last, because a result contradicted it."""
         return replace(self, refuted=self.refuted | {cause})
 
+    def learn(self, prediction: Prediction) -> PriorityTree:
+        """The tree after a prediction was checked: a supported cause counts again, whatever was said of it before."""
+        if prediction.conclusion == "refuted":
+            return self.refute(prediction.cause)
+        supported = {prediction.cause} if prediction.conclusion == "supported" else set()
+        return replace(self, refuted=self.refuted - supported)
+
+    def siblings(self, suggestion: Suggestion) -> tuple[Suggestion, ...]:
+        """The open variants of the suggestion's optimization in the order of their rank, itself among them."""
+        found = [
+            leaf.suggestion
+            for leaf in self.leaves
+            if leaf.state == "open"
+            and leaf.suggestion.applicable
+            and leaf.suggestion.optimization == suggestion.optimization
+        ]
+        return tuple(sorted(found, key=self._priority))
+
     def merge(self, suggestions: tuple[Suggestion, ...]) -> PriorityTree:
         """The tree with the suggestions of a new plan; what was tried keeps its state, even if no longer suggested."""
         tried = {leaf.pair: leaf for leaf in self.leaves if leaf.state in TRIED}
@@ -85,19 +108,18 @@ class PriorityTree:
         later = {"lowered": sorted(self.lowered), "refuted": sorted(self.refuted)}
         return {"bottleneck": self.bottleneck, "causes": causes, **later}
 
-    def render(self) -> str:
-        """The tree as indented text, one line per cause, per tier and optimization, and per variant."""
+    def outline(self) -> str:
+        """The tree in short: one line per cause and per optimization of which something was or can be tried."""
         lines = [self.bottleneck]
         for cause, leaves in groupby(self._ordered(), key=lambda leaf: leaf.suggestion.cause):
-            lines.append(f"  {cause}{' (refuted)' if cause in self.refuted else ''}")
-            groups = groupby(leaves, key=lambda leaf: (leaf.suggestion.tier, leaf.suggestion.optimization))
-            for (tier, optimization), variants in groups:
-                lines.append(
-                    f"    tier {tier}: {optimization}{' (later)' if optimization in self.lowered else ''}"
-                )
-                for leaf in variants:
-                    name = leaf.suggestion.variant or leaf.suggestion.title
-                    lines.append(f"      {name}: {leaf.state}{', ' + leaf.reason if leaf.reason else ''}")
+            under = []
+            for optimization, variants in groupby(leaves, key=lambda leaf: leaf.suggestion.optimization):
+                states = Counter(leaf.state for leaf in variants if leaf.state != "not-applicable")
+                if states:
+                    counts = ", ".join(f"{number} {state}" for state, number in states.items())
+                    under.append(f"    {optimization}: {counts}")
+            if under:
+                lines += [f"  {cause}{' (refuted)' if cause in self.refuted else ''}", *under]
         return "\n".join(lines)
 
     def _priority(self, suggestion: Suggestion) -> tuple[bool, bool, int]:
@@ -123,7 +145,7 @@ class PriorityTree:
     def _settled(self) -> PriorityTree:
         """The tree with `blocked` and conflicts worked out anew from what was kept."""
         graph = rules.bundled()
-        kept = [leaf.pair for leaf in self.leaves if leaf.state == "kept"]
+        kept = [part for leaf in self.leaves if leaf.state == "kept" for part in parts(*leaf.pair)]
         openers = {leaf.pair[0] for leaf in self.leaves if leaf.state == "open"}
         return replace(self, leaves=tuple(_settle(graph, leaf, kept, openers) for leaf in self.leaves))
 
@@ -131,6 +153,19 @@ class PriorityTree:
 def from_suggestions(suggestions: tuple[Suggestion, ...], bottleneck: str = "unknown") -> PriorityTree:
     """The tree of a plan. An optimization that finds nothing to edit waits, `blocked`, for one it requires."""
     return PriorityTree(bottleneck, tuple(map(_leaf, suggestions)))._settled()
+
+
+def remembered(state: Mapping[str, object]) -> tuple[PriorityTree, dict[Path, str]]:
+    """What a tree in the form of `as_dict` had learnt, without its leaves, and the variants that lost a race."""
+    outraced: dict[Path, str] = {}
+    causes = cast("_Nested", state.get("causes", {}))
+    for tiers in causes.values():
+        for optimizations in tiers.values():
+            for optimization, variants in optimizations.items():
+                lost = {name: leaf for name, leaf in variants.items() if leaf["state"] == "outraced"}
+                outraced |= {(optimization, name): str(leaf["reason"]) for name, leaf in lost.items()}
+    lowered, refuted = (frozenset(cast("list[str]", state.get(key, []))) for key in ("lowered", "refuted"))
+    return PriorityTree(str(state.get("bottleneck", "unknown")), (), lowered, refuted), outraced
 
 
 def _leaf(suggestion: Suggestion) -> Node:

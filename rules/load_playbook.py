@@ -15,6 +15,7 @@ from typing import Literal, cast, get_args
 
 from kdiag.errors import KdiagError
 from kdiag.records import Safety
+from kdiag.rules.load_metrics import load_metrics
 
 EdgeKind = Literal["requires", "conflicts", "enables"]
 Table = Mapping[str, object]
@@ -39,11 +40,14 @@ class Treat:
     """An optimization's effect on one cause; `gains` by architecture ("sm_90"), "any" for all others.
 
     `variant` restricts it to variants that contain all of its comma-separated settings; "" is every variant.
+    `moves` says what it must do to the hardware to treat the cause: metrics of `metrics.toml` or `compile.*`
+    observations that go down ("-dram_read_bytes") or up ("+tensor_pct").
     """
 
     cause: str
     variant: str
     gains: Mapping[str, Gain]
+    moves: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,22 @@ def _treat(name: str, table: Table) -> Treat:
     gains = _gains(name, table)
     if not gains:
         raise KdiagError(f"{name}: a [[treats]] entry needs gain.<architecture>, gain.any or guess.")
-    return Treat(_text(name, table, "cause"), _optional(name, table, "variant"), gains)
+    return Treat(_text(name, table, "cause"), _optional(name, table, "variant"), gains, _moves(name, table))
+
+
+def _moves(name: str, table: Table) -> tuple[str, ...]:
+    moves = table.get("moves", [])
+    if not isinstance(moves, list) or not all(map(_is_move, moves)):
+        raise KdiagError(
+            f'{name}: moves is a list of signed metrics such as "-dram_read_bytes", not {moves!r}; '
+            "the names are those of metrics.toml and compile.*."
+        )
+    return tuple(moves)
+
+
+def _is_move(move: object) -> bool:
+    signed = isinstance(move, str) and move[:1] in ("+", "-")
+    return signed and (str(move)[1:] in load_metrics() or str(move)[1:].startswith("compile."))
 
 
 def _edge(name: str, kind: EdgeKind, table: Table) -> Edge:

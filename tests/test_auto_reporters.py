@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import time
 from dataclasses import replace
 
 from rich.console import Console
@@ -13,6 +14,7 @@ from kdiag.records import GateRecord, Iteration
 from kdiag.reporters.json_auto import to_json
 from kdiag.reporters.run_summary import RunHeader, RunSummary, Totals, totals
 from kdiag.reporters.terminal_auto import Terminal
+from test_tree import suggest
 
 HEADER = RunHeader("softmax", "NVIDIA H200", "adaptive", "cutile-perf-softmax-1", "/run 1/worktree", "/user")
 BASELINE = Iteration(0, "baseline", "", "baseline", "PASS", 0.2, None, "keep", "as found")
@@ -79,6 +81,20 @@ def test_an_iteration_is_two_plain_lines_with_gates_time_verdict_and_best() -> N
     )
     assert "[tile] loads" in lines[7]
     assert "best so far 0.100000 ms" in lines[8]
+
+
+def test_a_terminal_shows_what_runs_and_what_is_left_and_is_given_back() -> None:
+    screen = Console(file=io.StringIO(), force_terminal=True, width=140)
+    with Terminal(screen, Console(file=io.StringIO())) as terminal:
+        for row in RUN.iterations:
+            terminal.on_iteration(row)
+        terminal.on_try(4, suggest(1, "G", "tile=64"), 1.25)
+        terminal.on_gate("race of 8")
+        time.sleep(0.5)
+    drawn = screen.file.getvalue()  # type: ignore[attr-defined] # a StringIO
+    assert drawn.endswith("\x1b[?25h") or "\x1b[?25h" in drawn[-200:], "the cursor is back"
+    for word in ("G tile=64", "race of 8", "running", "90 % faster", "best so far 0.080000 ms", "25.0% left"):
+        assert word in drawn, word
 
 
 def test_the_summary_says_what_is_left_and_how_to_take_it_over() -> None:

@@ -28,7 +28,7 @@ def check_that_all_are_reverted(made: Project, answer: tuple[int, dict[str, obje
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Propose only the planted edits, and try them whatever the plan expects of them."""
     monkeypatch.setattr("kdiag.loop.candidates.propose", planted.propose)
-    monkeypatch.setattr("kdiag.loop.auto.WORTH_TRYING", 0.0)
+    monkeypatch.setattr("kdiag.loop.strategy.WORTH_TRYING", 0.0)
 
 
 @pytest.mark.compiler

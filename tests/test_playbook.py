@@ -156,10 +156,6 @@ WRONG = [
     ),
     ({"causes/bad-luck.toml": CAUSE}, "causes/bad-luck.toml: no optimization treats it"),
     (
-        {"causes/bad-luck.toml": CAUSE},
-        "causes/bad-luck.toml: the page references/causes/bad-luck.md does not exist",
-    ),
-    (
         {"playbook/Z.toml": ENTRY + TREAT.replace("tensor-pipe", "x")},
         "playbook/Z.toml: it treats x, which no file",
     ),

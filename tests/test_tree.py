@@ -6,7 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.planner.tree import TRIED, from_suggestions
+from kdiag.planner.tree import TRIED, from_suggestions, remembered
 from kdiag.records import ExpectedSpeedup, Proposal, Suggestion, Variant
 
 
@@ -122,11 +122,23 @@ def test_the_tree_is_written_for_the_journal_and_for_people():
         "reason": "2 % slower",
         "rank": 1,
     }
-    text = tree.render()
-    assert text.splitlines()[0] == "compute"
-    assert "      all: reverted, 2 % slower" in text
-    assert "    tier 1: G (later)" in text
-    assert text.count("  dram-bandwidth\n") == 1
+
+
+def test_what_was_learnt_is_read_back_from_the_journal():
+    tree = from_suggestions(PLAN, "compute").lower_priority("G").refute("dram-bandwidth")
+    tree = tree.record("A", "gather-scatter", "outraced", "1.01x").record("H", "all", "reverted", "slower")
+    learnt, outraced = remembered(json.loads(json.dumps(tree.as_dict())))
+    assert (learnt.bottleneck, learnt.lowered, learnt.refuted) == ("compute", {"G"}, {"dram-bandwidth"})
+    assert outraced == {("A", "gather-scatter"): "1.01x"}
+    assert remembered({})[1] == {}
+
+
+def test_the_outline_counts_what_was_and_can_be_tried():
+    tree = from_suggestions(PLAN, "compute").record("G", "tile=2048", "kept", "1.6x").refute("tile-too-small")
+    lines = tree.outline().splitlines()
+    assert lines[0] == "compute"
+    assert lines.index("  tile-too-small (refuted)") + 1 == lines.index("    G: 1 kept, 1 open")
+    assert not any(line.startswith("    B:") for line in lines), "nothing to try"
 
 
 STEPS = st.lists(st.tuples(st.sampled_from(PLAN), st.sampled_from(sorted(TRIED))), max_size=6)

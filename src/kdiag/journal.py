@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from kdiag.codec import DecodeError, decode, encode
 from kdiag.errors import KdiagError
-from kdiag.records import Iteration, Scalar
+from kdiag.records import Iteration, Scalar, Standing
 
 
 class JournalError(KdiagError):
@@ -71,6 +71,14 @@ class CandidateReady:
 
 
 @dataclass(frozen=True)
+class Race:
+    """The variants of one optimization beside each other, in the order in which they left; the trial follows."""
+
+    optimization: str
+    standings: tuple[Standing, ...]
+
+
+@dataclass(frozen=True)
 class Tree:
     """The priority tree after a change, in the planner's own form."""
 
@@ -85,12 +93,13 @@ class Stop:
     time: str
 
 
-Event = Start | Resumed | IterationDone | CandidateReady | Tree | Stop
+Event = Start | Resumed | IterationDone | CandidateReady | Race | Tree | Stop
 _EVENTS: dict[str, type[Event]] = {
     "start": Start,
     "resumed": Resumed,
     "iteration": IterationDone,
     "candidate-ready": CandidateReady,
+    "race": Race,
     "tree": Tree,
     "stop": Stop,
 }

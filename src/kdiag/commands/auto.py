@@ -97,7 +97,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         _confirm(plan)
     terminal = Terminal()
     run, header = begin(plan, terminal)
-    with run.journal:
+    with run.journal, terminal:
         if resume is None:
             terminal.on_start(header)
         if run.arena.bench is None:
@@ -143,4 +143,6 @@ def _summary(run: Run, header: RunHeader, workload: Path, reason: str) -> RunSum
     if run.patches.is_dir():
         files["patches"] = str(run.patches)
         hint = f"With a GPU: kdiag auto {workload} --kernel {header.kernel} --resume {run.journal.path.parent} --yes"
-    return RunSummary(header, tuple(run.iterations), reason, files, hint, run.final)
+    return RunSummary(
+        header, tuple(run.iterations), reason, files, hint, run.final, run.strategy.tree.outline()
+    )

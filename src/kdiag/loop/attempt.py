@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from kdiag.executors import repo, sanitizer
 from kdiag.executors.bench import Bench, Trial
@@ -26,7 +26,10 @@ from kdiag.workload import source_hash
 
 @dataclass(frozen=True)
 class Arena:
-    """What stays the same for all candidates of a run. `bench` is None where nothing can be measured."""
+    """What stays the same for all candidates of a run. `bench` is None where nothing can be measured.
+
+    `on_gate` hears the name of what runs now.
+    """
 
     worktree: Worktree
     emulator: Emulator
@@ -35,6 +38,7 @@ class Arena:
     policy: Policy
     protected: Mapping[Path, str | None] = field(default_factory=dict)
     memcheck: Callable[[Path], GateRecord] = sanitizer.unavailable
+    on_gate: Callable[[str], None] = lambda _: None
 
     @property
     def compiler(self) -> Compiler:
@@ -56,18 +60,20 @@ class Parent:
     least_ms: Mapping[str, float] = field(default_factory=dict)
 
 
-def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena) -> Iteration:
+def attempt(
+    n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Trial | None = None
+) -> Iteration:
     """Write the candidate into the worktree, pass it through every gate, and say what became of it.
 
-    The worktree holds the candidate afterwards; the caller commits or reverts.
+    The worktree holds the candidate afterwards; the caller commits or reverts. `wrong` is the failed check of a race.
     """
     assert proposal.source is not None
     started = time.monotonic()
     if proposal.safety == "changes-rounding":
         parent = replace(parent, errors={})  # the tolerance alone decides
     repo.write(arena.worktree, proposal.source)
-    cheap = records = _without_device(proposal, parent, arena)
-    trial: Trial | Died | None = None
+    cheap = (correctness(wrong),) if wrong is not None else _without_device(proposal, parent, arena)
+    records, trial = cheap, cast("Trial | Died | None", wrong)
     if failed(cheap) is None and arena.bench is not None:
         trial, measured_gates = _measure(arena.bench, proposal.source, parent, arena)
         records = (*cheap, *measured_gates)
@@ -108,6 +114,7 @@ def _without_device(proposal: Proposal, parent: Parent, arena: Arena) -> tuple[G
     assert proposal.source is not None
     exact = proposal.safety == "safe"
     pair = Pair(parent.source, proposal.source, proposal.promises, exact, parent.earlier, proposal.source)
+    arena.on_gate("compile, effect, emulation")
     return inspect(pair, arena.kernel, arena.emulator, lambda: _scope(proposal.source, parent, arena))
 
 
@@ -123,6 +130,7 @@ def _measure(
 ) -> tuple[Trial | Died, tuple[GateRecord, ...]]:
     """One trial, and the gates after it: foreign code has run in the worktree, and it must not commit either."""
     head = repo.head(arena.worktree)
+    arena.on_gate("correctness and time on the device")
     trial = bench.trial(arena.compiler.path(parent.source), arena.compiler.path(source))
     after = replace(_scope(None, parent, arena), gate="scope after the run")
     if repo.head(arena.worktree) != head:

@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from kdiag.errors import AsksUser, KdiagError
+from kdiag.errors import AsksUser
 from kdiag.executors import repo
 from kdiag.executors.bench import Baseline, Counters, Trial
-from kdiag.executors.decide import Progress, asks_user, errors, gain_pct, speedup_so_far, stop_reason
-from kdiag.executors.gates.correctness import correctness
+from kdiag.executors.decide import Progress, asks_user, errors, speedup_so_far, stop_reason
 from kdiag.executors.gates.no_op import machine_code
-from kdiag.isolate import Died
-from kdiag.journal import CandidateReady, IterationDone, Journal, Stop, Tree
-from kdiag.loop import headroom
+from kdiag.journal import CandidateReady, IterationDone, Journal, Race, Stop, Tree
+from kdiag.loop import baseline, headroom
 from kdiag.loop.attempt import Arena, Parent, attempt
-from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan
+from kdiag.loop.candidates import Rounding
 from kdiag.loop.compiler import of_kernel
 from kdiag.loop.experience import Memory
-from kdiag.loop.findings import Findings, gather
 from kdiag.loop.last_check import last_check
-from kdiag.planner.tree import PriorityTree, State, from_suggestions
-from kdiag.records import CompileFailure, ConfigurationTiming, Evidence, Iteration, Suggestion
+from kdiag.loop.strategy import WORTH_TRYING, Strategy, text_of
+from kdiag.records import ConfigurationTiming, Evidence, Iteration, Observations, Suggestion
 from kdiag.reporters.commit_message import commit_message
 from kdiag.reporters.markdown import perf_results, write_atomically
 from kdiag.reporters.terminal_auto import Terminal
-
-# The least speed-up, by the optimistic end of its prior, for which an iteration is spent: the smallest gain that the
-# TileGym policy goes on for.
-WORTH_TRYING = 1.02
-STATES: dict[str, State] = {
-    "keep": "kept",
-    "revert": "reverted",
-    "crash": "crashed",
-    "no-op": "no-op",
-    "inconclusive": "inconclusive",
-    "ready": "inconclusive",
-}
 
 
 @dataclass(frozen=True)
@@ -62,11 +48,12 @@ class Run:
     iterations: list[Iteration] = field(default_factory=list)
     baseline: Baseline | None = None
     now_ms: dict[str, float] = field(default_factory=dict)
-    findings: Findings | None = None
-    tree: PriorityTree | None = None
     final: tuple[ConfigurationTiming, ...] = ()
-    earlier: set[tuple[str, ...]] = field(default_factory=set)
     started: float = field(default_factory=time.monotonic)
+    strategy: Strategy = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.strategy = Strategy(self.arena, self.options.rounding, self.memory)
 
     def execute(self) -> str:
         """Run to the end and return the reason for it. The branch holds the best verified version at any moment."""
@@ -74,11 +61,7 @@ class Run:
             self._take_baseline()
         parent = self._replan(repo.current_source(self.arena.worktree))
         while (reason := self._stop()) is None:
-            suggestion = self._next()
-            assert suggestion is not None
-            assert suggestion.proposal is not None
-            row = attempt(self._next_number(), suggestion.proposal, parent, self.arena)
-            parent = self._settle(row, suggestion, parent)
+            parent = self._iterate(parent)
         best, checked = last_check(self.arena, self.original, self.iterations, self.terminal.on_note)
         for row in checked:
             self._amend(row)
@@ -93,110 +76,87 @@ class Run:
 
     def _take_baseline(self) -> None:
         """Measure the unedited kernel, as row 0 of a new run. Raises KdiagError if it fails or is wrong."""
-        assert self.arena.bench is not None
         started = time.monotonic()
-        answer = self.arena.bench.baseline(self.arena.compiler.path(self.original))
-        if isinstance(answer, Died):
-            raise KdiagError(
-                f"The unedited kernel does not run: {answer.message}; repair it before tuning it."
-            )
-        if not answer.passed:
-            wrong = next(check for check in answer.checks if not check.passed)
-            raise KdiagError(
-                f"The unedited kernel is wrong in {wrong.configuration} ({wrong.reason}); correct the kernel, the "
-                "reference or the tolerance first."
-            )
-        self.baseline, self.now_ms = answer, headroom.times(answer)
+        self.baseline = baseline.measure(self.arena, self.original)
         so_far = speedup_so_far(self.iterations)
-        self.now_ms = {name: ms / so_far.get(name, 1.0) for name, ms in self.now_ms.items()}
-        for line in headroom.describe(answer, self.now_ms):
+        self.now_ms = {name: ms / so_far.get(name, 1.0) for name, ms in headroom.times(self.baseline).items()}
+        for line in headroom.describe(self.baseline, self.now_ms):
             self.terminal.on_note(f"unedited: {line}")
         if not any(row.n == 0 for row in self.iterations):
-            latency = sum(row.ms for row in answer.configurations) / len(answer.configurations)
-            self._record(
-                Iteration(
-                    n=0,
-                    optimization="baseline",
-                    variant="",
-                    title="baseline",
-                    correctness="PASS",
-                    latency_ms=latency,
-                    speedup=None,
-                    verdict="keep",
-                    reason="",
-                    gates=(correctness(answer),),
-                    checks=answer.checks,
-                    seconds=time.monotonic() - started,
-                )
-            )
+            self._record(baseline.row(self.baseline, time.monotonic() - started))
 
     def _replan(self, source: str) -> Parent:
         """Observe the source anew, diagnose it and rank what can be done to it."""
-        arena = self.arena
-        observed: dict[str, Evidence] = {}
-        if self.baseline is not None:
-            observed |= headroom.observations(self.baseline, self.now_ms)
-        if arena.bench is not None and self.options.report is None:
-            counters = arena.bench.counters(arena.compiler.path(source), arena.kernel)
-            if isinstance(counters, Counters):
-                observed |= counters.observations
-            else:
-                self.terminal.on_note(f"no profiler counters: {counters.message}")
         report = self.options.report if source == self.original else None
-        self.findings = gather(source, arena.kernel, arena.compiler, report, observed)
-        compilation = self.findings.compilation
-        if isinstance(compilation, CompileFailure) and compilation.kind == "not-launched":
-            raise KdiagError(f"{compilation.message}; name the workload of that kernel.")
-        if arena.bench is None and isinstance(compilation, CompileFailure):
-            raise KdiagError(
-                f"Nothing can be verified here, without a GPU and without compiling: {compilation.message}"
-            )
-        diagnosis = self.findings.diagnosis
+        findings = self.strategy.observe(source, self._measured(source), report)
+        diagnosis = findings.diagnosis
         causes = ", ".join(f"{cause.id} {cause.score:.0%}" for cause in diagnosis.causes[:3])
         self.terminal.on_note(f"bottleneck {diagnosis.bottleneck} ({causes or 'no cause shown'})")
-        if question := asks_user(arena.policy, diagnosis.bottleneck):
+        if question := asks_user(self.arena.policy, diagnosis.bottleneck):
             self.journal.append(Stop(question, _now()))
             raise AsksUser(question)
-        self.earlier.add(machine_code(self.findings.compilation))
         parent = Parent(
             source,
-            self.findings.compilation,
+            findings.compilation,
             speedup_so_far(self.iterations),
             errors=errors(self.iterations),
             least_ms=headroom.least(self.baseline),
         )
         return self._rank(parent)
 
-    def _rank(self, parent: Parent) -> Parent:
-        """Merge the ranking, as it is after what was tried, into the tree; the parent with all code seen so far."""
-        assert self.findings is not None
-        tried = {(row.optimization, row.variant): row.verdict for row in self.iterations if row.n > 0}
-        request = PlanRequest(
-            parent.source, self.arena.kernel, self.findings, self.options.rounding, self._headroom(), tried
-        )
-        if self.memory is not None:
-            request = replace(request, trials=self.memory.known)
-        suggestions = permitted(plan(request, self.arena.compiler), self.options.rounding)
-        bottleneck = self.findings.diagnosis.bottleneck
-        tree = self.tree or from_suggestions((), bottleneck)
-        self.tree = replace(tree.merge(suggestions), bottleneck=bottleneck)
-        self.journal.append(Tree(self.tree.as_dict()))
-        return replace(parent, earlier=frozenset(self.earlier))
+    def _measured(self, source: str) -> Observations:
+        """What timing says of the best version, and a profiler if there is one."""
+        arena, observed = self.arena, dict[str, Evidence]()
+        if self.baseline is not None:
+            observed |= headroom.observations(self.baseline, self.now_ms)
+        if arena.bench is not None and self.options.report is None:
+            arena.on_gate("profile")
+            counters = arena.bench.counters(arena.compiler.path(source), arena.kernel)
+            if isinstance(counters, Counters):
+                observed |= counters.observations
+            else:
+                self.terminal.on_note(f"no profiler counters: {counters.message}")
+        return observed
 
-    def _next(self) -> Suggestion | None:
-        """The next suggestion, unless at best it is expected to gain less than is worth an iteration."""
-        assert self.tree is not None
-        suggestion = self.tree.next_open()
-        worth = suggestion is not None and suggestion.expected_speedup.high >= WORTH_TRYING
-        return suggestion if worth else None
+    def _rank(self, parent: Parent) -> Parent:
+        """Rank anew after what was tried, and keep the tree in the journal."""
+        parent = self.strategy.rank(parent, self.iterations, self._headroom())
+        self.journal.append(Tree(self.strategy.tree.as_dict()))
+        return parent
+
+    def _iterate(self, parent: Parent) -> Parent:
+        """One candidate: the next suggestion, or the best of its siblings; what was wrong in their race comes first."""
+        suggestion = self.strategy.next()
+        assert suggestion is not None
+        self.terminal.on_try(self._next_number(), suggestion, self._headroom())
+        result = self.strategy.choose(suggestion, parent)
+        if result.died is not None:
+            self.terminal.on_note(f"{suggestion.optimization}: one by one, {result.died.message}")
+        if result.standings:
+            self.journal.append(Race(suggestion.optimization, result.standings))
+            for each in reversed(result.standings):
+                self.terminal.on_note(f"{suggestion.optimization} {each.variant} {each.fate}: {each.reason}")
+        for racer, trial in result.wrong:
+            parent = self._try(racer, parent, {}, trial)
+        return parent if result.winner is None else self._try(result.winner, parent, result.closed)
+
+    def _try(
+        self, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str], wrong: Trial | None = None
+    ) -> Parent:
+        """One row: attempt the suggestion, unless a race showed that it is wrong, and settle what came of it."""
+        assert suggestion.proposal is not None
+        number = self._next_number()
+        self.terminal.on_try(number, suggestion, self._headroom())
+        row = attempt(number, suggestion.proposal, parent, self.arena, wrong)
+        row = replace(row, prediction=self.strategy.predict(row, suggestion, parent))
+        return self._settle(row, suggestion, parent, closed)
 
     def _stop(self) -> str | None:
         """Why the run ends before its next iteration, or None."""
-        assert self.tree is not None
-        reason = self._policy_stop(1 if self.tree.next_open() is not None else 0)
-        if reason is None and self._next() is None and self.arena.bench is None:
+        reason = self._policy_stop(1 if self.strategy.tree.next_open() is not None else 0)
+        if reason is None and self.strategy.next() is None and self.arena.bench is None:
             return "every candidate that is worth a measurement is ready for one"
-        if reason is None and self._next() is None:
+        if reason is None and self.strategy.next() is None:
             return f"no candidate left is expected to gain {(WORTH_TRYING - 1) * 100:.0f} %"
         return reason
 
@@ -212,47 +172,40 @@ class Run:
     def _headroom(self) -> float | None:
         return None if self.baseline is None else headroom.headroom(self.baseline, self.now_ms)
 
-    def _settle(self, row: Iteration, suggestion: Suggestion, parent: Parent) -> Parent:
+    def _settle(
+        self, row: Iteration, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str]
+    ) -> Parent:
         """Commit or revert, record the row, and plan anew if the source has changed."""
-        assert self.tree is not None
-        assert suggestion.proposal is not None
-        assert suggestion.proposal.source is not None
-        worktree = self.arena.worktree
+        worktree, source = self.arena.worktree, text_of(suggestion)
         if row.verdict == "keep":
-            repo.write(worktree, suggestion.proposal.source)  # a bench may have left another source there
-            row = replace(row, commit=repo.commit(worktree, commit_message(row, suggestion.cause)))
+            repo.write(worktree, source)  # a bench may have left another source there
+            row = replace(row, commit=repo.commit(worktree, commit_message(row, suggestion)))
         elif row.verdict == "ready":
             self._save_patch(row)
         repo.revert(worktree)
-        self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
         self._record(row)
-        if self.memory is not None and self.findings is not None:
-            self.memory.remember(row, self.findings, parent.source)
-        compilation = self.arena.compiler.compile_one(suggestion.proposal.source)
-        self.earlier.add(machine_code(of_kernel(compilation, self.arena.kernel)))
+        self.strategy.settle(row, closed, parent.source)
+        compilation = self.arena.compiler.compile_one(source)
+        self.strategy.earlier.add(machine_code(of_kernel(compilation, self.arena.kernel)))
         if row.verdict != "keep":
             return self._rank(parent)
-        if gain_pct(row.timings) < self.arena.policy.keep_pct:
-            self.tree = self.tree.lower_priority(row.optimization)
         self.now_ms = headroom.after(row.timings, self.now_ms)
         if self._policy_stop(1) is not None:
-            return replace(parent, source=suggestion.proposal.source)
-        return self._replan(suggestion.proposal.source)
+            return replace(parent, source=source)
+        return self._replan(source)
 
     def _measure_final(self, best: str) -> None:
-        """The original against the best, interleaved in one process: the figure the summary gives."""
-        arena = self.arena
-        if arena.bench is None or best == self.original:
+        """The original against the best: the figure the summary gives."""
+        if self.arena.bench is None or best == self.original:
             return
-        answer = arena.bench.trial(arena.compiler.path(self.original), arena.compiler.path(best))
-        if isinstance(answer, Trial) and answer.passed:
-            self.final = answer.timings
-            assert self.baseline is not None
-            now = {timing.configuration: timing.candidate_ms for timing in self.final}
-            for line in headroom.describe(self.baseline, now):
-                self.terminal.on_note(f"best version: {line}")
-        else:
+        self.final = baseline.beside_best(self.arena, self.original, best)
+        if not self.final:
             self.terminal.on_note("the last comparison of the original with the best version did not succeed")
+            return
+        assert self.baseline is not None
+        now = {timing.configuration: timing.candidate_ms for timing in self.final}
+        for line in headroom.describe(self.baseline, now):
+            self.terminal.on_note(f"best version: {line}")
 
     def _record(self, row: Iteration) -> None:
         self.journal.append(IterationDone(row))

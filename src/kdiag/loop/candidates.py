@@ -24,7 +24,9 @@ TIE = 0.97  # priors are not known to better than a few percent
 class PlanRequest:
     """One source to plan for. `headroom` is how many times faster the card's limits allow at most.
 
-    `trials` are those of earlier runs. With `thorough` the most promising variant of every optimization is compiled, not only what may come first.
+    `trials` are those of earlier runs. With `thorough` the most promising variant of every optimization is compiled, not
+    only what may come first; `race` is how many variants of the first one are, so that those which spill or repeat another
+    are known before they are timed.
     """
 
     source: str
@@ -35,6 +37,7 @@ class PlanRequest:
     tried: Mapping[tuple[str, str], str] | None = None
     thorough: bool = False
     trials: tuple[PastTrial, ...] = ()
+    race: int = 1
 
 
 def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
@@ -62,9 +65,7 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
     suggestions = rank(inputs)
     if isinstance(request.findings.compilation, CompileFailure):
         return suggestions  # what its parent cannot be compiled with, no candidate can
-    while unknown := _undecided(
-        suggestions, inputs.compiled, thorough=request.thorough and not inputs.compiled
-    ):
+    while unknown := _undecided(suggestions, inputs.compiled, request):
         answers, before = compiler.compile(unknown), compiler.compile_one(request.source)
         known = {key: of_kernel(value, request.kernel, before) for key, value in answers.items()}
         inputs = replace(inputs, compiled={**inputs.compiled, **known})
@@ -73,13 +74,14 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
 
 
 def _undecided(
-    suggestions: tuple[Suggestion, ...], compiled: Mapping[str, Compilation], *, thorough: bool
+    suggestions: tuple[Suggestion, ...], compiled: Mapping[str, Compilation], request: PlanRequest
 ) -> list[str]:
-    """The sources to compile next: the first suggestion and those that tie with it, unless they are compiled."""
+    """The sources to compile next: the first suggestion, those that tie with it and those it races, unless known."""
     open_ones = [s for s in suggestions if s.applicable and s.proposal is not None]
     least = TIE * open_ones[0].expected_speedup.mid if open_ones else 0.0
     wanted = [s for s in open_ones if s.expected_speedup.mid >= least][:AT_ONCE]
-    if thorough:
+    wanted += [s for s in open_ones if s.optimization == open_ones[0].optimization][: request.race]
+    if request.thorough and not compiled:
         wanted += {s.optimization: s for s in reversed(open_ones)}.values()
     sources = [s.proposal.source for s in wanted if s.proposal is not None and s.proposal.source is not None]
     return [source for source in dict.fromkeys(sources) if source_hash(source) not in compiled]

@@ -126,6 +126,7 @@ def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHead
         Resumed(plan.gpu.name if plan.gpu else None, __version__, datetime.now().astimezone().isoformat())
     )
     run, header = _run(plan, worktree, journal, terminal)
+    run.strategy.remember(state.tree or {})
     run.iterations += [row for row in state.iterations if row.verdict != "ready"]
     terminal.on_start(header, tuple(run.iterations))
     return run, header
@@ -148,6 +149,7 @@ def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -
         policy=request.policy,
         protected=repo.hash_files(protected),
         memcheck=_memcheck(plan),
+        on_gate=terminal.on_gate,
     )
     # A replay measures nothing new, and must not depend on what this machine has seen since.
     remembers = request.experience and request.replay is None

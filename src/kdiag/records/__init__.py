@@ -42,7 +42,7 @@ from kdiag.records.emulation import (
 )
 from kdiag.records.experience import PastTrial
 from kdiag.records.observations import Evidence, EvidenceKind, Observations, Place, Scalar
-from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant
+from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant, parts
 from kdiag.records.run import (
     GATES,
     STAGES,
@@ -52,7 +52,9 @@ from kdiag.records.run import (
     GateRecord,
     Iteration,
     NotEvaluated,
+    Prediction,
     Stage,
+    Standing,
     Verdict,
     VerdictName,
     failed,
@@ -94,6 +96,7 @@ __all__ = [
     "OtherLaunches",
     "PastTrial",
     "Place",
+    "Prediction",
     "Profile",
     "Promise",
     "Proposal",
@@ -106,10 +109,12 @@ __all__ = [
     "ScalarArgument",
     "SpeedOfLight",
     "Stage",
+    "Standing",
     "Suggestion",
     "TuningSpace",
     "Variant",
     "Verdict",
     "VerdictName",
     "failed",
+    "parts",
 ]

@@ -81,3 +81,9 @@ class Suggestion:
     evidence: tuple[Evidence, ...]
     explanation: str
     proposal: Proposal | None = None
+
+
+def parts(optimization: str, variant: str) -> tuple[tuple[str, str], ...]:
+    """The (optimization, variant) that a candidate is made of: ("I+B", "x+y") of two, any other of itself."""
+    names = optimization.split("+")
+    return tuple(zip(names, variant.split("+") if len(names) > 1 else (variant,), strict=True))

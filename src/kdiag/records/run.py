@@ -85,6 +85,20 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Prediction:
+    """What an edit was to do to the hardware, against what it did; `planner.predictions` has the table behind it.
+
+    `conclusion` is about the cause that the edit treats: "refuted" it was not what limits the kernel, "supported" it
+    was, "edit-failed" this edit does not act on it, "open" nothing follows.
+    """
+
+    cause: str
+    outcome: Literal["confirmed", "contradicted", "not-evaluated"]
+    conclusion: Literal["supported", "refuted", "edit-failed", "open"]
+    text: str
+
+
+@dataclass(frozen=True)
 class Iteration:
     """One row of a run. Row 0 is the baseline: `variant` is empty and `optimization` is "baseline"."""
 
@@ -103,3 +117,14 @@ class Iteration:
     source_hash: str = ""
     commit: str | None = None
     seconds: float = 0.0
+    prediction: Prediction | None = None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How one variant left a race; `speedup` over the parent is that of its last heat, None if it was never timed."""
+
+    variant: str
+    fate: Literal["won", "lost", "wrong"]
+    reason: str
+    speedup: float | None = None

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from kdiag.records import Iteration
+from kdiag.records import Iteration, Suggestion
 
 
-def commit_message(row: Iteration, cause: str) -> str:
-    """What was changed and why, how much it gained in each configuration, and the gates it passed."""
+def commit_message(row: Iteration, suggestion: Suggestion) -> str:
+    """What was changed and why, how much it gained in each configuration, and the gates it passed.
+
+    A pair of optimizations says why it was tried as one.
+    """
     lines = [
         f"{row.optimization} {row.variant}: {row.title}",
         "",
-        f"Cause: {cause}. {row.reason}.",
+        f"Cause: {suggestion.cause}. {row.reason}.",
         "",
     ]
+    if "+" in row.optimization:
+        lines += [suggestion.explanation, ""]
+    if row.prediction is not None and row.prediction.outcome != "not-evaluated":
+        lines += [f"Prediction {row.prediction.text}.", ""]
     lines += [
         f"{timing.configuration}: {timing.parent_ms:.6f} ms -> {timing.candidate_ms:.6f} ms, "
         f"{timing.speedup:.3f}x [{timing.low:.3f}, {timing.high:.3f}], A/A floor {timing.noise_floor:.2%}"

@@ -25,7 +25,7 @@ class RunHeader:
 class RunSummary:
     """A run at its end. `files` are absolute paths by what they hold; `hint` is what to do next, if anything.
 
-    `final` is the original against the best version, interleaved, measured after the last iteration.
+    `tree` is the priority tree as text, `final` the original against the best version, interleaved, measured after the last iteration.
     """
 
     header: RunHeader
@@ -34,6 +34,7 @@ class RunSummary:
     files: Mapping[str, str] = field(default_factory=dict)
     hint: str = ""
     final: tuple[ConfigurationTiming, ...] = ()
+    tree: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,17 @@
-"""`kdiag auto` in the terminal: two lines an iteration while it runs (stderr), a table at the end (stdout)."""
+"""`kdiag auto` in the terminal: two lines an iteration, or a live table (stderr), and a table at the end (stdout)."""
 
 from __future__ import annotations
 
 import re
 import shlex
+import time
 
 from rich.console import Console
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from kdiag.records import Iteration
+from kdiag.records import Iteration, Suggestion
 from kdiag.reporters.run_summary import RunHeader, RunSummary, Totals, achieved, totals
 
 _STYLES = {
@@ -20,16 +22,34 @@ _STYLES = {
     "inconclusive": "yellow",
     "ready": "cyan",
 }
+SHOWN = 12  # rows of the live table, so that it stays on the screen; the summary has them all
 
 
 class Terminal:
-    """Reports a run as it goes. Lines are never wrapped or redrawn, so that a log file reads like the screen."""
+    """Reports a run as it goes. Inside a `with`, a terminal shows a live table; a log file gets lines, never wrapped."""
 
     def __init__(self, progress: Console | None = None, results: Console | None = None) -> None:
         """`progress` is where the run is told (default: stderr), `results` where the summary goes (stdout)."""
         self._progress = progress or Console(stderr=True)
         self._results = results or Console()
         self._iterations: tuple[Iteration, ...] = ()
+        self._now, self._gate, self._left, self._since = ("", ""), "", "", time.monotonic()
+        self._live: Live | None = None
+
+    def __enter__(self) -> Terminal:
+        """Begin to draw the table, on a terminal."""
+        if self._progress.is_terminal:
+            self._live = Live(
+                get_renderable=self._running, console=self._progress, refresh_per_second=4, transient=True
+            )
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give the screen back, however the run ended."""
+        if self._live is not None:
+            self._live.stop()
+        self._live = None
 
     def on_start(self, header: RunHeader, earlier: tuple[Iteration, ...] = ()) -> None:
         """Say what runs and where; `earlier` are the iterations of a run that is resumed."""
@@ -43,11 +63,31 @@ class Terminal:
     def on_iteration(self, row: Iteration) -> None:
         """One iteration that has ended: what was tried and what came of it, then why."""
         self._iterations = (*self._iterations, row)
+        if self._live is not None:
+            return
         figures = f"{_ms(row.latency_ms):>14}  {_ratio(row.speedup):>7}  "
         verdict = (f"{row.verdict:<12}", _STYLES[row.verdict])
         self._line(Text.assemble(f"{row.n:>3}  ", verdict, figures, (_name(row), "bold"), _title(row)))
-        facts = [_gates(row), row.reason, f"{row.seconds:.1f} s", _best(totals(self._iterations))]
+        foretold = row.prediction.text if row.prediction and row.prediction.outcome != "not-evaluated" else ""
+        facts = [_gates(row), row.reason, foretold, f"{row.seconds:.1f} s", _best(totals(self._iterations))]
         self._line(Text("     " + "; ".join(fact for fact in facts if fact), "dim"))
+
+    def on_try(self, n: int, suggestion: Suggestion, headroom: float | None) -> None:
+        """A candidate begins; `headroom` is how many times faster the best version could still become."""
+        self._now = str(n), f"{suggestion.optimization} {suggestion.variant}".strip()
+        self._left = "" if headroom is None else f"; at most {max(headroom - 1, 0):.1%} left to gain"
+
+    def on_gate(self, name: str) -> None:
+        """What is done with the candidate now."""
+        self._gate, self._since = name, time.monotonic()
+
+    def _running(self) -> Table:
+        """The last rows, and below them what runs now, since when, and what may come of it."""
+        table = _table(self._iterations[-SHOWN:])
+        waited = f"{time.monotonic() - self._since:.0f}"
+        table.add_row(self._now[0], Text(self._now[1]), "running", "", "", waited, self._gate)
+        table.caption = Text(f"{_best(totals(self._iterations))}{self._left}")
+        return table
 
     def on_note(self, text: str) -> None:
         """A remark about the run, such as what cannot be done on this machine."""
@@ -69,6 +109,8 @@ class Terminal:
                 )
             )
         self._result(Text(f"Stopped: {summary.stop_reason}."))
+        if summary.tree:
+            self._result(Text(f"Priority tree: {summary.tree}"))
         for name, path in summary.files.items():
             self._result(Text(f"{name}: {path}"))
         for line in _take_over(summary):

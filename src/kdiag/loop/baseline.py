@@ -1,0 +1,53 @@
+"""The unedited kernel: measured before anything is tried, and beside the best version at the end."""
+
+from __future__ import annotations
+
+from kdiag.errors import KdiagError
+from kdiag.executors.bench import Baseline, Trial
+from kdiag.executors.gates.correctness import correctness
+from kdiag.isolate import Died
+from kdiag.loop.attempt import Arena
+from kdiag.records import ConfigurationTiming, Iteration
+
+
+def measure(arena: Arena, original: str) -> Baseline:
+    """Check and time the unedited kernel. Raises KdiagError if it fails or is wrong."""
+    assert arena.bench is not None
+    arena.on_gate("baseline")
+    answer = arena.bench.baseline(arena.compiler.path(original))
+    if isinstance(answer, Died):
+        raise KdiagError(f"The unedited kernel does not run: {answer.message}; repair it before tuning it.")
+    if not answer.passed:
+        wrong = next(check for check in answer.checks if not check.passed)
+        raise KdiagError(
+            f"The unedited kernel is wrong in {wrong.configuration} ({wrong.reason}); correct the kernel, the "
+            "reference or the tolerance first."
+        )
+    return answer
+
+
+def row(answer: Baseline, seconds: float) -> Iteration:
+    """Row 0 of a run; its time is the mean over configurations."""
+    latency = sum(each.ms for each in answer.configurations) / len(answer.configurations)
+    return Iteration(
+        n=0,
+        optimization="baseline",
+        variant="",
+        title="baseline",
+        correctness="PASS",
+        latency_ms=latency,
+        speedup=None,
+        verdict="keep",
+        reason="",
+        gates=(correctness(answer),),
+        checks=answer.checks,
+        seconds=seconds,
+    )
+
+
+def beside_best(arena: Arena, original: str, best: str) -> tuple[ConfigurationTiming, ...]:
+    """The original against the best, interleaved in one process; nothing if that did not succeed."""
+    assert arena.bench is not None
+    arena.on_gate("original against best")
+    answer = arena.bench.trial(arena.compiler.path(original), arena.compiler.path(best))
+    return answer.timings if isinstance(answer, Trial) and answer.passed else ()

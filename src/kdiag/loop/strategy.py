@@ -1,0 +1,173 @@
+"""What is known of the best source and what is to be tried next: findings, the priority tree, and what it has learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kdiag.diagnose.compiler.observe import from_compilation
+from kdiag.errors import KdiagError
+from kdiag.executors.bench import Counters, Heat, Races, Samples
+from kdiag.executors.decide import gain_pct
+from kdiag.executors.gates.no_op import machine_code
+from kdiag.isolate import Died
+from kdiag.loop.attempt import Arena, Parent
+from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan
+from kdiag.loop.compiler import of_kernel
+from kdiag.loop.experience import Memory
+from kdiag.loop.findings import Findings, gather
+from kdiag.loop.pairing import Known, with_pairs
+from kdiag.loop.racing import MOST, Result, race
+from kdiag.planner.predictions import check, predicted
+from kdiag.planner.tree import PriorityTree, State, from_suggestions, remembered
+from kdiag.records import CompileFailure, Iteration, Observations, Prediction, Suggestion, parts
+
+# The least speed-up, by the optimistic end of its prior, for which an iteration is spent: the smallest gain that the
+# TileGym policy goes on for.
+WORTH_TRYING = 1.02
+STATES: dict[str, State] = {
+    "keep": "kept",
+    "revert": "reverted",
+    "crash": "crashed",
+    "no-op": "no-op",
+    "inconclusive": "inconclusive",
+    "ready": "inconclusive",
+}
+Name = tuple[str, str]
+
+
+@dataclass
+class Strategy:
+    """The plan as it lives through a run. `outraced` are variants that a race closed, with the reason; `one_by_one`
+    optimizations whose race could not be held; `earlier` the machine code of everything tried; `memory` what earlier runs learnt.
+    """
+
+    arena: Arena
+    rounding: Rounding
+    memory: Memory | None = None
+    findings: Findings | None = None
+    tree: PriorityTree = field(default_factory=lambda: from_suggestions(()))
+    outraced: dict[Name, str] = field(default_factory=dict)
+    one_by_one: set[str] = field(default_factory=set)
+    earlier: set[tuple[str, ...]] = field(default_factory=set)
+    _samples: dict[str, Observations] = field(default_factory=dict)
+    _sampling: bool = True
+
+    def remember(self, state: Mapping[str, object]) -> None:
+        """Take up what the journal's last tree had learnt: refuted causes, lowered optimizations, lost races."""
+        self.tree, self.outraced = remembered(state)
+
+    def observe(self, source: str, measured: Observations, report: Path | None) -> Findings:
+        """Observe a new best source and diagnose it. Raises KdiagError where nothing can be done with it."""
+        found = gather(source, self.arena.kernel, self.arena.compiler, report, measured)
+        failure = found.compilation
+        if isinstance(failure, CompileFailure) and failure.kind == "not-launched":
+            raise KdiagError(f"{failure.message}; name the workload of that kernel.")
+        if self.arena.bench is None and isinstance(failure, CompileFailure):
+            raise KdiagError(
+                f"Nothing can be verified here, without a GPU and without compiling: {failure.message}"
+            )
+        self.findings = found
+        self.earlier.add(machine_code(found.compilation))
+        return found
+
+    def rank(self, parent: Parent, rows: Sequence[Iteration], headroom: float | None) -> Parent:
+        """Merge the ranking, as it is after what was tried, into the tree; the parent with all code seen so far."""
+        assert self.findings is not None
+        arena = self.arena
+        tried = {(row.optimization, row.variant): row.verdict for row in rows if row.n > 0}
+        verdicts: dict[Name, str] = {**dict.fromkeys(self.outraced, "outraced"), **tried}
+        for kept in [pair for pair, verdict in tried.items() if verdict == "keep"]:
+            verdicts |= dict.fromkeys(parts(*kept), "keep")
+        request = PlanRequest(
+            parent.source, arena.kernel, self.findings, self.rounding, headroom, verdicts, race=MOST
+        )
+        if self.memory is not None:
+            request = replace(request, trials=self.memory.known)
+        known = Known(arena.compiler.target, WORTH_TRYING, _measured(rows))
+        suggestions = with_pairs(plan(request, arena.compiler), request, known, arena.compiler)
+        bottleneck = self.findings.diagnosis.bottleneck
+        self.tree = replace(self.tree.merge(permitted(suggestions, self.rounding)), bottleneck=bottleneck)
+        return replace(parent, earlier=frozenset(self.earlier))
+
+    def next(self) -> Suggestion | None:
+        """The next suggestion, unless at best it is expected to gain less than is worth an iteration."""
+        suggestion = self.tree.next_open()
+        return suggestion if suggestion is not None and _worth(suggestion) else None
+
+    def choose(self, suggestion: Suggestion, parent: Parent) -> Result:
+        """The suggestion, or the variant of the same optimization that wins a race against it.
+
+        Racers are checked on the device before they are timed; the emulator sees only the winner, in its trial.
+        """
+        bench, path = self.arena.bench, self.arena.compiler.path
+        racers = [each for each in self.tree.siblings(suggestion) if _worth(each)][:MOST]
+        if len(racers) < 2 or suggestion.optimization in self.one_by_one or not isinstance(bench, Races):
+            return Result(suggestion)
+
+        def heat(racers: Sequence[Suggestion], rounds: int, check: bool) -> Heat | Died:
+            self.arena.on_gate(f"race of {len(racers)}")
+            return bench.race(path(parent.source), [path(text_of(r)) for r in racers], rounds, check=check)
+
+        result = race(racers, heat, self.arena.policy.slower_pct)
+        if result.died is not None:
+            self.one_by_one.add(suggestion.optimization)
+        return result
+
+    def settle(self, row: Iteration, closed: Mapping[str, str], parent: str) -> None:
+        """Record what became of a candidate of the source `parent`, and what that says of its cause, its optimization and
+        the race it won.
+        """
+        self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
+        for variant, reason in closed.items() if row.timings else ():
+            self.outraced[row.optimization, variant] = reason
+            self.tree = self.tree.record(row.optimization, variant, "outraced", reason)
+        if row.verdict == "keep" and gain_pct(row.timings) < self.arena.policy.keep_pct:
+            self.tree = self.tree.lower_priority(row.optimization)
+        if row.prediction is not None:
+            self.tree = self.tree.learn(row.prediction)
+        if self.memory is not None and self.findings is not None:
+            self.memory.remember(row, self.findings, parent)
+
+    def predict(self, row: Iteration, suggestion: Suggestion, parent: Parent) -> Prediction:
+        """What the rules said that the candidate would move, against what the compiler and the counters say."""
+        moves = predicted(row.optimization, row.variant, suggestion.cause)
+        count = bool(row.timings) and any(not move[1:].startswith("compile.") for move in moves)
+        seen = self._seen(parent.source, parent, count), self._seen(text_of(suggestion), parent, count)
+        faster = any(each.low > 1 + each.noise_floor for each in row.timings) if row.timings else None
+        return check(suggestion.cause, moves, seen, faster=faster)
+
+    def _seen(self, source: str, parent: Parent, count: bool) -> Observations:
+        """What the compiler says of the kernel, with sampled counters if they are wanted and to be had."""
+        compiler, kernel = self.arena.compiler, self.arena.kernel
+        compiled = of_kernel(compiler.compile_one(source), kernel, compiler.compile_one(parent.source))
+        said = {} if isinstance(compiled, CompileFailure) else from_compilation(compiled)
+        bench = self.arena.bench
+        if count and self._sampling and source not in self._samples and isinstance(bench, Samples):
+            self.arena.on_gate("counters")
+            answer = bench.samples(compiler.path(source), kernel)
+            if isinstance(answer, Counters):
+                self._samples[source] = answer.observations
+            self._sampling = bool(self._samples)  # what was not to be had at first is not asked for again
+        return {**said, **self._samples.get(source, {})} if count else said
+
+
+def text_of(suggestion: Suggestion) -> str:
+    """The source that a suggestion proposes."""
+    assert suggestion.proposal is not None
+    assert suggestion.proposal.source is not None
+    return suggestion.proposal.source
+
+
+def _worth(suggestion: Suggestion) -> bool:
+    return suggestion.expected_speedup.high >= WORTH_TRYING
+
+
+def _measured(rows: Sequence[Iteration]) -> dict[Name, float]:
+    """The speed-ups of candidates that were right but not kept."""
+    return {
+        (row.optimization, row.variant): row.speedup
+        for row in rows
+        if row.n > 0 and row.verdict != "keep" and row.correctness == "PASS" and row.speedup is not None
+    }

@@ -1,0 +1,72 @@
+"""The loop on a bench of known figures: races choose variants, predictions refute causes, wrong racers are reverted."""
+
+import pytest
+
+pytest.importorskip("cuda.tile")
+pytestmark = pytest.mark.compiler
+
+from auto_runs import auto, project  # noqa: E402 - after the skip
+from text_bench import TextBench  # noqa: E402
+
+
+def halved(text):
+    return 50.0 if "exp2" in text else 100.0
+
+
+@pytest.fixture
+def run(tmp_path, capsys, monkeypatch):
+    """Runs the softmax on a bench until two iterations in a row gain nothing; rows, races and trees of its journal."""
+
+    def on(bench):
+        monkeypatch.setattr("kdiag.loop.setup._bench", lambda *_: bench)
+        made = project(tmp_path, "softmax")
+        code, summary = auto(made, capsys, "--policy", "tilegym", "--budget", "9999")
+        assert code == 0, summary
+        events = {"iteration": [], "race": [], "tree": []}
+        for entry in made.journal:
+            events.get(entry["event"], []).append(entry)
+        rows = [entry["iteration"] for entry in events["iteration"][1:]]
+        return rows, events["race"], [entry["state"] for entry in events["tree"]]
+
+    return on
+
+
+def test_a_race_chooses_the_variant_and_its_losers_are_not_tried(run):
+    # The exponential alone is worth more than the whole of H, which stands first in the plan.
+    bench = TextBench(lambda text: 1.0 if "exp2" not in text else 0.8 if "APPROX" in text else 0.5, halved)
+    rows, races, trees = run(bench)
+    fates = {each["variant"]: each["fate"] for each in races[0]["standings"]}
+    assert (races[0]["optimization"], fates[rows[0]["variant"]]) == ("H", "won")
+    assert (rows[0]["verdict"], rows[0]["speedup"], rows[0]["prediction"]["conclusion"]) == (
+        "keep",
+        2.0,
+        "supported",
+    )
+    lost = {variant for variant, fate in fates.items() if fate == "lost"}
+    assert len(lost) > 1
+    assert not {("H", variant) for variant in lost} & {(row["optimization"], row["variant"]) for row in rows}
+    leaves = [tier["H"] for tiers in trees[-1]["causes"].values() for tier in tiers.values() if "H" in tier]
+    assert {name for leaf in leaves for name, at in leaf.items() if at["state"] == "outraced"} == lost
+
+
+def test_a_cause_whose_treatment_worked_and_gained_nothing_is_refuted(run):
+    bench = TextBench(lambda _: 1.0, halved, dies=True)
+    rows, races, trees = run(bench)
+    assert (rows[0]["optimization"], rows[0]["variant"], races) == ("H", "all", []), (
+        "in the order of the plan"
+    )
+    learnt = rows[0]["prediction"]
+    assert (learnt["outcome"], learnt["conclusion"]) == ("confirmed", "refuted")
+    assert "instructions 100 -> 50" in learnt["text"]
+    assert trees[-1]["refuted"] == [learnt["cause"]]
+
+
+def test_wrong_racers_are_reverted_untimed(run):
+    bench = TextBench(lambda text: None if "exp2" in text or "APPROX" in text else 1.0)
+    rows, _, _ = run(bench)
+    wrong = [row for row in rows if row["optimization"] == "H"]
+    assert len(wrong) > 1
+    assert {(row["verdict"], row["correctness"], row["latency_ms"]) for row in wrong} == {
+        ("revert", "FAIL", None)
+    }
+    assert not any("exp2" in text for text in bench.trials)

@@ -1,0 +1,74 @@
+"""Successive halving on a bench that knows the true speed of every variant."""
+
+import itertools
+
+import pytest
+
+from kdiag.executors.bench import Heat, Trial
+from kdiag.isolate import Died
+from kdiag.loop.racing import FIRST_ROUNDS, race
+from kdiag.records import ConfigurationCheck
+from test_tree import suggest
+
+
+def trial(right):
+    return Trial((ConfigurationCheck("a", right, None, None),), ())
+
+
+def run(**speeds):
+    """The result of a race, and who ran in which heat; None is wrong code."""
+    heats = []
+
+    def time(racers, rounds, check):
+        names = [racer.variant.replace("=", "_") for racer in racers]
+        heats.append((names, rounds, check))
+        trials = tuple(trial(speeds[name] is not None) if check else Trial((), ()) for name in names)
+        return Heat(trials, tuple(speeds[name] or () for name in names))
+
+    racers = [suggest(n, "G", name.replace("_", "=")) for n, name in enumerate(speeds, 1)]
+    return race(racers, time, 2.0), heats
+
+
+def test_half_of_them_go_on_with_twice_the_rounds():
+    result, heats = run(**{f"v{n}": (1 + n / 10,) for n in range(8)})
+    assert result.winner.variant == "v7"
+    assert [(len(names), rounds, check) for names, rounds, check in heats] == [
+        (8, FIRST_ROUNDS, True),
+        (4, 2 * FIRST_ROUNDS, False),
+        (2, 4 * FIRST_ROUNDS, False),
+    ]
+    assert [(s.variant, s.fate) for s in result.standings] == [
+        (f"v{n}", "won" if n == 7 else "lost") for n in range(8)
+    ]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations([("a", (0.9,)), ("b", (1.1,)), ("c", (1.3,))])))
+def test_the_fastest_wins_wherever_it_stands(order):
+    assert run(**dict(order))[0].winner.variant == "c"
+
+
+def test_wrong_code_is_never_timed_and_never_wins():
+    result, heats = run(a=(1.0,), b=None, c=(1.2,), d=None)
+    assert (result.winner.variant, {racer.variant for racer, _ in result.wrong}) == ("c", {"b", "d"})
+    assert not {"b", "d"} & {name for names, _, _ in heats[1:] for name in names}
+    nobody, _ = run(a=None, b=None)
+    assert (nobody.winner, len(nobody.wrong), nobody.closed) == (None, 2, {})
+    assert run(a=None, b=(0.5,))[0].winner.variant == "b"
+
+
+def test_one_that_is_slower_somewhere_does_not_win_by_its_mean():
+    assert run(a=(3.0, 0.9), b=(1.1, 1.1))[0].winner.variant == "b"
+    assert run(a=(3.0, 0.99), b=(1.1, 1.1))[0].winner.variant == "a", "within what counts as slower"
+
+
+def test_a_faster_loser_that_turns_another_knob_stays_open():
+    result, _ = run(occupancy_2=(1.1,), ctas_2=(1.05,), occupancy_4=(1.05,), warps_8=(0.9,))
+    assert result.winner.variant == "occupancy=2"
+    assert set(result.closed) == {"occupancy=4", "warps=8"}
+    assert set(run(exp2=(1.2,), division=(1.1,))[0].closed) == {"division"}
+
+
+def test_a_heat_that_dies_leaves_the_first():
+    racers = [suggest(1, "G", "a"), suggest(2, "G", "b")]
+    result = race(racers, lambda *_: Died("crash", "illegal access"), 2.0)
+    assert (result.winner, result.standings, result.died.message) == (racers[0], (), "illegal access")

@@ -1,0 +1,56 @@
+"""A bench that takes its figures from the text of the sources: for runs of the whole loop without a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Heat, Trial
+from kdiag.isolate import Died
+from kdiag.records import ConfigurationCheck, ConfigurationTiming, Evidence, Gpu
+
+
+@dataclass
+class TextBench:
+    """`ms` is the time of a source, None for a wrong one; `instructions` are its counters; `dies`: no heat ends well."""
+
+    ms: Callable[[str], float | None]
+    instructions: Callable[[str], float] = lambda _: 100.0
+    dies: bool = False
+    trials: list[str] = field(default_factory=list)
+
+    def gpu(self) -> Gpu | None:
+        return None
+
+    def baseline(self, source: Path) -> Baseline | Died:
+        ms = self.ms(source.read_text()) or 1.0
+        row = ConfigurationBaseline("a", ms, 0.0, ms / 2, "copy bandwidth")
+        return Baseline(_checks(right=True), (row,), 4000.0)
+
+    def counters(self, source: Path, kernel: str) -> Counters | Died:
+        return Died("error", f"no profiler for {kernel} of {source.name}")
+
+    def samples(self, source: Path, kernel: str) -> Counters | Died:
+        value = self.instructions(source.read_text())
+        return Counters({"instructions": Evidence("metric", kernel, value)})
+
+    def trial(self, parent: Path, candidate: Path) -> Trial | Died:
+        self.trials.append(candidate.read_text())
+        before, after = self.ms(parent.read_text()), self.ms(self.trials[-1])
+        if after is None or before is None:
+            return Trial(_checks(right=False), ())
+        speedup = before / after
+        timing = ConfigurationTiming("a", before, after, speedup, 0.998 * speedup, 1.002 * speedup, 0.002, 50)
+        return Trial(_checks(right=True), (timing,))
+
+    def race(self, parent: Path, candidates: Sequence[Path], rounds: int, *, check: bool) -> Heat | Died:
+        if self.dies:
+            return Died("crash", f"an illegal memory access in {rounds} rounds")
+        before, times = self.ms(parent.read_text()) or 1.0, [self.ms(path.read_text()) for path in candidates]
+        trials = tuple(Trial(_checks(right=ms is not None) if check else (), ()) for ms in times)
+        return Heat(trials, tuple((before / ms,) if ms else () for ms in times))
+
+
+def _checks(*, right: bool) -> tuple[ConfigurationCheck, ...]:
+    return (ConfigurationCheck("a", right, 0.0 if right else 9.0, 1.0),)
