@@ -18,7 +18,7 @@ from kdiag.executors.correctness import (
     require_controls_to_fail,
     tolerance_for,
 )
-from kdiag.executors.device_timing import Budget, Flush, copy_gbs, interleaved, matrix_tflops
+from kdiag.executors.device_timing import Budget, Flush, compared, copy_gbs, interleaved, matrix_tflops
 from kdiag.executors.paired_statistics import noise_floor, paired_ratio
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu
 from kdiag.workload import Workload, load_kernel, load_module
@@ -163,7 +163,7 @@ def _time(
 ) -> tuple[ConfigurationTiming, ConfigurationCheck]:
     inputs = [workload.make_inputs(config, "cuda", SEEDS[0]) for _ in modules]
     arms = [lambda m=module, i=own: workload.run(m, i) for module, own in zip(modules, inputs, strict=True)]
-    parent, twin, candidate = interleaved(arms, Budget(), flush)
+    parent, twin, candidate = compared(arms, Budget(), flush)
     ratio = paired_ratio(parent, candidate)
     timing = ConfigurationTiming(
         configuration=label(config),
