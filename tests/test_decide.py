@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +22,6 @@ from kdiag.executors.decide import (
     speedup_so_far,
     stop_reason,
 )
-from kdiag.executors.paired_statistics import noise_floor, paired_ratio
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, GateRecord, Iteration, VerdictName
 from kdiag.rules import load_policies
 from kdiag.rules.load_policies import PolicyError
