@@ -16,11 +16,11 @@ from kdiag.isolate import Died
 from kdiag.journal import CandidateReady, IterationDone, Journal, Stop, Tree
 from kdiag.loop import headroom
 from kdiag.loop.attempt import Arena, Parent, attempt
-from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan
+from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan, proposed
 from kdiag.loop.compiler import of_kernel
 from kdiag.loop.findings import Findings, gather
 from kdiag.planner.tree import PriorityTree, State, from_suggestions
-from kdiag.records import CompileFailure, ConfigurationTiming, Evidence, Iteration, Suggestion
+from kdiag.records import CompileFailure, ConfigurationTiming, Evidence, Iteration, Proposal, Suggestion
 from kdiag.reporters.commit_message import commit_message
 from kdiag.reporters.markdown import perf_results, write_atomically
 from kdiag.reporters.terminal_auto import Terminal
@@ -59,6 +59,7 @@ class Run:
     baseline: Baseline | None = None
     now_ms: dict[str, float] = field(default_factory=dict)
     findings: Findings | None = None
+    proposals: tuple[Proposal, ...] = ()
     tree: PriorityTree | None = None
     final: tuple[ConfigurationTiming, ...] = ()
     earlier: set[tuple[str, ...]] = field(default_factory=set)
@@ -150,6 +151,7 @@ class Run:
             self.journal.append(Stop(question, _now()))
             raise AsksUser(question)
         self.earlier.add(machine_code(self.findings.compilation))
+        self.proposals = proposed(source, arena.kernel, self.findings, arena.compiler)
         parent = Parent(source, self.findings.compilation, speedup_so_far(self.iterations))
         return self._rank(parent)
 
@@ -158,7 +160,13 @@ class Run:
         assert self.findings is not None
         tried = {(row.optimization, row.variant): row.verdict for row in self.iterations if row.n > 0}
         request = PlanRequest(
-            parent.source, self.arena.kernel, self.findings, self.options.rounding, self._headroom(), tried
+            source=parent.source,
+            kernel=self.arena.kernel,
+            findings=self.findings,
+            allow_rounding=self.options.rounding,
+            headroom=self._headroom(),
+            tried=tried,
+            proposals=self.proposals,
         )
         suggestions = permitted(plan(request, self.arena.compiler), self.options.rounding)
         bottleneck = self.findings.diagnosis.bottleneck
