@@ -107,17 +107,21 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path, start: Start) -> Journal:
-        """Begin a journal. Raises JournalError if `path` exists."""
+        """Begin a journal, which appears with its first event in it. Raises JournalError if `path` exists."""
         path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.{os.getpid()}")
+        journal = cls(path, part.open("wb", buffering=0))
+        journal._lock()
         try:
-            stream = path.open("xb", buffering=0)
+            journal.append(start)
+            os.link(part, path)
         except FileExistsError:
+            journal.close()
             raise JournalError(
                 f"{path} holds a run already; resume that one or choose another directory."
             ) from None
-        journal = cls(path, stream)
-        journal._lock()
-        journal.append(start)
+        finally:
+            part.unlink()
         _sync_folder(path.parent)
         return journal
 
@@ -146,6 +150,11 @@ class Journal:
         while line:
             line = line[self._stream.write(line) :]
         os.fsync(self._stream.fileno())
+
+    def discard(self) -> None:
+        """Remove the journal of a run that could not begin."""
+        self.path.unlink()
+        self.close()
 
     def close(self) -> None:
         """Give up the lock."""

@@ -69,6 +69,9 @@ class Run:
         """Run to the end and return the reason for it. The branch holds the best verified version at any moment."""
         if self.arena.bench is not None:
             self._take_baseline()
+            repo.revert(
+                self.arena.worktree
+            )  # commands measure in the worktree, and the baseline is the original
         parent = self._replan(repo.current_source(self.arena.worktree))
         while (reason := self._stop()) is None:
             suggestion = self._next()
@@ -77,6 +80,7 @@ class Run:
             row = attempt(self._next_number(), suggestion.proposal, parent, self.arena)
             parent = self._settle(row, suggestion, parent)
         self._measure_final(parent.source)
+        repo.revert(self.arena.worktree)
         self.journal.append(Stop(reason, _now()))
         return reason
 
@@ -248,6 +252,10 @@ class Run:
         self.journal.append(IterationDone(row))
         self.iterations.append(row)
         self.terminal.on_iteration(row)
+        self.write_results()
+
+    def write_results(self) -> None:
+        """Write the table of all iterations; also when a run is resumed that was killed before it could."""
         write_atomically(self.results_file, perf_results(self.iterations))
 
     @property

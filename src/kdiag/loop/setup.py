@@ -11,7 +11,7 @@ from kdiag import __version__, run_state
 from kdiag import workload as workloads
 from kdiag.diagnose.compiler.compile import cannot_compile
 from kdiag.diagnose.report.read import read_launches
-from kdiag.errors import ToolMissing, UsageError
+from kdiag.errors import RepositoryError, ToolMissing, UsageError
 from kdiag.executors import repo
 from kdiag.executors.bench import Bench
 from kdiag.executors.command_bench import CommandBench
@@ -81,7 +81,7 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
         return _resume(plan, plan.request.resume, terminal)
     now = datetime.now().astimezone()
     run_dir = plan.request.run_dir or _state_dir() / f"{plan.kernel}-{now:%Y%m%d-%H%M%S}"
-    worktree = repo.open_worktree(plan.workload.kernel_file, plan.kernel, run_dir, f"{now:%Y-%m-%d}")
+    worktree = repo.plan_worktree(plan.workload.kernel_file, plan.kernel, run_dir, f"{now:%Y-%m-%d}")
     start = Start(
         kernel=plan.kernel,
         workload=str(plan.workload.path.resolve()),
@@ -97,6 +97,11 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
         options={"rounding": plan.rounding, "target": plan.target},
     )
     journal = Journal.create(run_dir / "journal.jsonl", start)
+    try:
+        repo.create(worktree)
+    except RepositoryError:
+        journal.discard()
+        raise
     if worktree.uncommitted:
         names = ", ".join(worktree.uncommitted[:5])
         terminal.on_note(
@@ -123,6 +128,7 @@ def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHead
     )
     run, header = _run(plan, worktree, journal, terminal)
     run.iterations += [row for row in state.iterations if row.verdict != "ready"]
+    run.write_results()
     terminal.on_start(header, tuple(run.iterations))
     return run, header
 
