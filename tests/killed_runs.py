@@ -6,67 +6,56 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from kdiag import cli, journal
 from kdiag.executors import command_bench
 from kdiag.executors.edits import registry
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.loop import setup
-from kdiag.records import Gpu, Variant
+from kdiag.records import Gpu
+from line_added import LineAdded
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One command line. The child dies at the event `kill`, such as "git commit 2"; every event goes to `log`."""
+    """One command line. The child dies at the event `kill`, such as "git commit 2"; every event goes to `log`; no file
+    may be longer than `disk` bytes.
+    """
 
     arguments: tuple[str, ...]
     log: Path | None = None
     kill: str | None = None
+    disk: int | None = None
 
 
 def run_auto(attempt: Attempt) -> int:
     """For a child process: the exit code of the command, with a card that exists by name alone."""
     setup.probe_gpu = lambda: Gpu("stand-in", "9.0", 132)
-    registry.EDITS = (Replacement(),)
+    registry.EDITS = (LineAdded({"all": "# faster", "exp2": "# as fast", "approx": "# not slower"}),)
     command_bench.ROUNDS = 2  # what is measured decides nothing here
     events = Events(attempt)
     sys.addaudithook(events.on_audit)
     fsync = os.fsync
 
     def watched(descriptor: int) -> None:
-        name = plain_name(Path(f"/proc/self/fd/{descriptor}").readlink())
-        if events.is_the_end(f"torn {name}"):
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        name = plain_name(path)
+        if not path.is_dir() and events.is_the_end(f"torn {name}"):
             os.truncate(descriptor, max(0, os.fstat(descriptor).st_size - 20))
             events.end()
         fsync(descriptor)
         events.on(f"synced {name}")
 
     os.fsync = journal.os.fsync = watched
+    if attempt.disk is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (attempt.disk, resource.RLIM_INFINITY))
     return cli.run(list(attempt.arguments))
-
-
-class Replacement(Edit):
-    """Three candidates that take no time to make. The bench finds the first one faster, and no other."""
-
-    id: ClassVar[str] = "H"
-    title: ClassVar[str] = "Another line"
-    examples: ClassVar[tuple[Example, ...]] = ()
-    lines: ClassVar[dict[str, str]] = {"all": "# faster", "exp2": "# as fast", "approx": "# not slower"}
-
-    def variants(self, subject: Subject) -> tuple[Variant, ...]:
-        return tuple(Variant(self.id, name) for name in self.lines)
-
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
-        line = self.lines[variant.name]
-        if line in subject.source:
-            return Skipped("it is there")
-        return Applied(subject.source.replace("@ct.kernel", f"{line}\n@ct.kernel"))
 
 
 class Events:

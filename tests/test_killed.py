@@ -51,10 +51,12 @@ class End:
     sandbox: list[str]
 
 
-def start(made: Project, *options: str, kill: str | None = None, log: Path | None = None) -> int | Died:
+def start(
+    made: Project, *options: str, kill: str | None = None, log: Path | None = None, disk: int | None = None
+) -> int | Died:
     where = ("--resume", str(made.run_dir)) if options == ("--resume",) else ("--run-dir", str(made.run_dir))
     arguments = ("auto", str(made.root), "--yes", "--json", "--budget", "9999", *where)
-    return isolate.run(run_auto, Attempt(arguments, log, kill), timeout_s=120)
+    return isolate.run(run_auto, Attempt(arguments, log, kill, disk), timeout_s=120)
 
 
 def made_in(folder: Path) -> Project:

@@ -144,12 +144,21 @@ class Journal:
         return journal, events
 
     def append(self, event: Event) -> None:
-        """Write one event; when this returns it is on disk."""
+        """Write one event; when this returns it is on disk. Raises JournalError, and then nothing is written."""
         entry = {"event": _NAMES[type(event)]} | _as_object(encode(event))
         line = memoryview(json.dumps(entry, allow_nan=False).encode() + b"\n")
-        while line:
-            line = line[self._stream.write(line) :]
-        os.fsync(self._stream.fileno())
+        size = self._stream.tell()
+        try:
+            while line:
+                line = line[self._stream.write(line) :]
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            self._stream.truncate(size)  # half a line, and one after it, would be damage
+            self._stream.seek(size)
+            raise JournalError(
+                f"{self.path} cannot be written ({error.strerror}); make room, then go on with "
+                f"--resume {self.path.parent}."
+            ) from None
 
     def discard(self) -> None:
         """Remove the journal of a run that could not begin."""

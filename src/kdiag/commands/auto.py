@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from kdiag.errors import UsageError
+from kdiag.errors import KdiagError, UsageError
 from kdiag.loop.auto import Run
 from kdiag.loop.compiler import TARGETS
 from kdiag.loop.setup import Plan, Request, begin, prepare
@@ -112,6 +112,9 @@ def _execute(run: Run) -> str:
         return run.execute()
     except KeyboardInterrupt:
         run.interrupt()
+        raise
+    except (KdiagError, OSError):
+        run.leave_best()
         raise
 
 

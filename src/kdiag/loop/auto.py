@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from kdiag.errors import AsksUser, KdiagError
+from kdiag.errors import AsksUser, KdiagError, RepositoryError
 from kdiag.executors import repo
 from kdiag.executors.bench import Baseline, Counters, Trial
 from kdiag.executors.decide import Progress, asks_user, gain_pct, speedup_so_far, stop_reason
@@ -84,9 +85,14 @@ class Run:
         self.journal.append(Stop(reason, _now()))
         return reason
 
+    def leave_best(self) -> None:
+        """Leave the best verified version in the worktree when a run fails, as far as git still answers."""
+        with contextlib.suppress(RepositoryError):
+            repo.revert(self.arena.worktree)
+
     def interrupt(self) -> None:
         """Leave the best verified version and a truthful journal when the user stops the run."""
-        repo.revert(self.arena.worktree)
+        self.leave_best()
         self.journal.append(Stop("interrupted by the user", _now()))
 
     def _take_baseline(self) -> None:
