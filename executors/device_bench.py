@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from kdiag import isolate
-from kdiag.errors import ToolMissing
+from kdiag.errors import KdiagError, ToolMissing, UsageError
+from kdiag.executors import gpu_pool
 from kdiag.executors.bench import Baseline, Counters, Source, Trial
 from kdiag.executors.ncu.collect import NoCounters, collect
 from kdiag.isolate import Died
@@ -24,7 +26,8 @@ class DeviceBench:
     """Measures a Python workload. `timeout_s` bounds one baseline or one trial, compilation included.
 
     `metrics` are the counters to collect, by Nsight Compute's names; `read_report` turns the report into
-    observations of one kernel.
+    observations of one kernel. `gpus` are the executors to spread the configurations over (see `gpu_pool`); without
+    any, all is measured on the current GPU.
     """
 
     workload: Workload
@@ -32,6 +35,7 @@ class DeviceBench:
     metrics: tuple[str, ...]
     read_report: Callable[[Path, str], Observations]
     timeout_s: float = 120.0
+    gpus: tuple[Executor, ...] = ()
 
     def gpu(self) -> Gpu | None:
         """The card that measures."""
@@ -41,11 +45,12 @@ class DeviceBench:
         """Check and time one source."""
         from kdiag.executors import device_jobs
 
-        return isolate.run(
-            device_jobs.baseline,
-            device_jobs.BaselineRequest(self.workload, Source.of(source)),
-            timeout_s=self.timeout_s,
-        )
+        requests = [
+            device_jobs.BaselineRequest(part, Source.of(source))
+            for part in gpu_pool.parts(self.workload, len(self.gpus))
+        ]
+        answers = gpu_pool.on_each(self.gpus, device_jobs.baseline, requests, self.timeout_s)
+        return gpu_pool.joined_baseline(answers)
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
         """Profile the second launch of `kernel` in the first configuration with Nsight Compute."""
@@ -60,8 +65,35 @@ class DeviceBench:
         """Check `candidate`, then time it interleaved with `parent`."""
         from kdiag.executors import device_jobs
 
-        request = device_jobs.TrialRequest(self.workload, Source.of(parent), Source.of(candidate))
-        return isolate.run(device_jobs.trial, request, timeout_s=self.timeout_s)
+        requests = [
+            device_jobs.TrialRequest(part, Source.of(parent), Source.of(candidate))
+            for part in gpu_pool.parts(self.workload, len(self.gpus))
+        ]
+        answers = gpu_pool.on_each(self.gpus, device_jobs.trial, requests, self.timeout_s)
+        return gpu_pool.joined_trial(answers)
+
+
+def choose_gpus(selection: str, workload: Workload) -> tuple[tuple[str, ...], Gpu]:
+    """The GPUs of `--gpus` by CUDA's names, as many as the workload has configurations, and their card.
+
+    Raises KdiagError, also if they are of several kinds: the times of all are compared with one limit.
+    """
+    from kdiag.executors import device_jobs
+
+    count = isolate.run(device_jobs.devices, None, timeout_s=PROBE_S)
+    configurations = isolate.run(device_jobs.configurations, workload, timeout_s=PROBE_S)
+    if isinstance(count, Died) or isinstance(configurations, Died):
+        died = next(answer for answer in (count, configurations) if isinstance(answer, Died))
+        raise KdiagError(f"--gpus {selection} cannot be followed: {died.message}.")
+    names = gpu_pool.visible(selection, count)[: max(1, configurations)]
+    gpus = gpu_pool.executors(names)
+    answers = gpu_pool.on_each(gpus, device_jobs.probe, [None] * len(names), timeout_s=PROBE_S)
+    cards = [answer for answer in answers if isinstance(answer, Gpu)]
+    kinds = sorted({card.name for card in cards})
+    if len(cards) < len(names) or len(kinds) > 1:
+        heard = ", ".join(kinds) or "none that answers"
+        raise UsageError(f"--gpus {selection} must be cards of one kind, and is: {heard}; choose others.")
+    return names, cards[0]
 
 
 def probe_gpu() -> Gpu | None:

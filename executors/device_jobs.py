@@ -21,7 +21,7 @@ from kdiag.executors.correctness import (
 from kdiag.executors.device_timing import Budget, Flush, compared, copy_gbs, interleaved, matrix_tflops
 from kdiag.executors.paired_statistics import noise_floor, paired_ratio
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu
-from kdiag.workload import Workload, load_kernel, load_module
+from kdiag.workload import Workload, load_kernel, load_part
 
 SEEDS = (1, 2)
 # The matrix product that bounds a workload, by the dtype of its inputs: float32 may use TF32 at best.
@@ -49,6 +49,16 @@ def probe(_: None) -> Gpu | None:
         return None
     properties = torch.cuda.get_device_properties(torch.cuda.current_device())
     return Gpu(properties.name, f"{properties.major}.{properties.minor}", properties.multi_processor_count)
+
+
+def devices(_: None) -> int:
+    """How many CUDA devices torch sees."""
+    return int(torch.cuda.device_count())
+
+
+def configurations(workload: Workload) -> int:
+    """How many configurations a workload has."""
+    return len(load_part(workload).configs())
 
 
 def baseline(request: BaselineRequest) -> Baseline:
@@ -107,7 +117,7 @@ def _checks(
 
 def _load(workload: Workload, source: Source) -> tuple[ModuleType, ModuleType]:
     module = load_kernel(workload.kernel_file, source.path, source_hash=source.hash)
-    return load_module(workload.path, search=workload.path.parent), module
+    return load_part(workload), module
 
 
 def _all_configs(workload: ModuleType) -> list[Config]:

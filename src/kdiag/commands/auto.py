@@ -52,6 +52,9 @@ NO_GPU = (
 @click.option(
     "--replay", type=click.Path(path_type=Path, exists=True), help="Take the answers from a recording."
 )
+@click.option(
+    "--gpus", help="Spread the configurations over these GPUs: 0,1 or all.  [default: the current one]"
+)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
 def command(  # noqa: PLR0913, PLR0917 - one parameter an option
@@ -67,6 +70,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     resume: Path | None,
     record: Path | None,
     replay: Path | None,
+    gpus: str | None,
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -88,6 +92,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         resume=resume,
         record=record,
         replay=replay,
+        gpus=gpus,
     )
     plan = prepare(request)
     if not yes:

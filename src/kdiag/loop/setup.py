@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from kdiag import __version__, run_state
+from kdiag import __version__, isolate, run_state
 from kdiag import workload as workloads
 from kdiag.diagnose.compiler.compile import cannot_compile
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import RepositoryError, ToolMissing, UsageError
-from kdiag.executors import repo
+from kdiag.executors import gpu_pool, repo
 from kdiag.executors.bench import Bench
 from kdiag.executors.command_bench import CommandBench
-from kdiag.executors.device_bench import DeviceBench, probe_gpu
+from kdiag.executors.device_bench import DeviceBench, choose_gpus, probe_gpu
 from kdiag.executors.replay import RecordingBench, ReplayBench
 from kdiag.executors.repo import Worktree
 from kdiag.journal import Journal, Resumed, Start
@@ -50,6 +50,7 @@ class Request:
     resume: Path | None = None
     record: Path | None = None
     replay: Path | None = None
+    gpus: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Plan:
     gpu: Gpu | None
     target: str
     rounding: Rounding
+    gpus: tuple[str, ...] = ()
 
 
 def prepare(request: Request) -> Plan:
@@ -72,7 +74,27 @@ def prepare(request: Request) -> Plan:
     gpu = ReplayBench(request.replay).gpu() if request.replay is not None else probe_gpu()
     if gpu is None and isinstance(described, Workload) and (reason := cannot_compile()):
         raise ToolMissing(f"Nothing can be verified here, without a GPU and without compiling: {reason}")
-    return Plan(request, described, kernel, gpu, _target(request, gpu), _rounding(request, described))
+    names, gpu = ((), gpu) if request.gpus is None else _chosen_gpus(request, request.gpus, described, gpu)
+    return Plan(
+        request=request,
+        workload=described,
+        kernel=kernel,
+        gpu=gpu,
+        target=_target(request, gpu),
+        rounding=_rounding(request, described),
+        gpus=names,
+    )
+
+
+def _chosen_gpus(
+    request: Request, selection: str, described: Workload | CommandWorkload, gpu: Gpu | None
+) -> tuple[tuple[str, ...], Gpu]:
+    if not isinstance(described, Workload) or request.replay is not None or gpu is None:
+        raise UsageError(
+            "--gpus spreads the configurations of a Python workload over GPUs of this machine; for commands, set "
+            "CUDA_VISIBLE_DEVICES."
+        )
+    return choose_gpus(selection, described)
 
 
 def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
@@ -168,9 +190,11 @@ def _bench(plan: Plan, worktree: Worktree) -> Bench | None:
     elif plan.gpu is None:
         return None
     else:
+        if plan.gpus:  # for what is not spread, such as profiling
+            isolate.environment.set({gpu_pool.VISIBLE: plan.gpus[0]})
         capability = plan.gpu.compute_capability
         names = counters(parse_capability(capability) if capability else None)
-        bench = DeviceBench(described, plan.gpu, names, _observations)
+        bench = DeviceBench(described, plan.gpu, names, _observations, gpus=gpu_pool.executors(plan.gpus))
     return RecordingBench(bench, request.record) if request.record is not None else bench
 
 

@@ -1,0 +1,93 @@
+"""One executor for each GPU that measures, and the configurations of a workload spread over them.
+
+An executor is whatever has the interface of `concurrent.futures.Executor`: here a thread whose children see one GPU
+alone. A Dask or Ray executor bound to a GPU can stand in its place, since what is submitted is a function of its module
+with picklable arguments. A configuration is measured on the same GPU throughout a run, and parent and candidate always
+in one process: two cards of one kind differ by more than what an edit gains.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
+from typing import TypeVar
+
+from kdiag import isolate
+from kdiag.errors import UsageError
+from kdiag.executors.bench import Baseline, Trial
+from kdiag.isolate import Died
+from kdiag.workload import Part, Workload
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def visible(selection: str, count: int) -> tuple[str, ...]:
+    """The names that CUDA has for the selected GPUs, "0,1" or "all" of the `count` that torch sees.
+
+    Numbers count what is visible already. Raises UsageError for one that is not there.
+    """
+    names = [name for name in os.environ.get(VISIBLE, "").split(",") if name] or [
+        str(n) for n in range(count)
+    ]
+    words = [str(n) for n in range(count)] if selection == "all" else selection.split(",")
+    numbers = [int(word) for word in words if word.strip().isascii() and word.strip().isdecimal()]
+    if len(numbers) != len(words) or len(set(numbers)) != len(numbers) or not numbers:
+        raise UsageError(f"--gpus {selection} is no choice of GPUs; give numbers such as 0,1, or all.")
+    if max(numbers) >= min(count, len(names)):
+        raise UsageError(f"There is no GPU {max(numbers)}: torch sees {count}, counted from 0.")
+    return tuple(names[number] for number in numbers)
+
+
+def executors(devices: Sequence[str]) -> tuple[Executor, ...]:
+    """One for each GPU, by the name that CUDA has for it; jobs of one GPU run one after the other."""
+    return tuple(
+        ThreadPoolExecutor(1, f"gpu-{device}", isolate.environment.set, ({VISIBLE: device},))
+        for device in devices
+    )
+
+
+def on_each(
+    gpus: Sequence[Executor], job: Callable[[Request], Answer], requests: Sequence[Request], timeout_s: float
+) -> tuple[Answer | Died, ...]:
+    """What the job answers on each GPU, in a fresh child there; without a choice of GPUs, on the current one."""
+    if not gpus:
+        return tuple(isolate.run(job, request, timeout_s=timeout_s) for request in requests)
+    futures = [
+        gpu.submit(isolate.run, job, request, timeout_s=timeout_s)
+        for gpu, request in zip(gpus, requests, strict=True)
+    ]
+    try:
+        return tuple(future.result() for future in futures)
+    except KeyboardInterrupt:
+        isolate.kill_all()  # or the threads would wait for their children to the end
+        raise
+
+
+def parts(workload: Workload, count: int) -> tuple[Workload, ...]:
+    """The workload with a part of its configurations each, in their order; `count` is 0 where no GPU was chosen."""
+    return tuple(replace(workload, part=Part(n, max(count, 1))) for n in range(max(count, 1)))
+
+
+def joined_baseline(answers: Sequence[Baseline | Died]) -> Baseline | Died:
+    """The parts as one; the rates of the card are those of the first GPU."""
+    whole = [answer for answer in answers if not isinstance(answer, Died)]
+    if len(whole) < len(answers):
+        return next(answer for answer in answers if isinstance(answer, Died))
+    checks = tuple(check for answer in whole for check in answer.checks)
+    rows = tuple(row for answer in whole for row in answer.configurations)
+    return replace(whole[0], checks=checks, configurations=rows if all(a.passed for a in whole) else ())
+
+
+def joined_trial(answers: Sequence[Trial | Died]) -> Trial | Died:
+    """The parts as one: without timings if any check failed, and dead if any part died."""
+    whole = [answer for answer in answers if not isinstance(answer, Died)]
+    if len(whole) < len(answers):
+        return next(answer for answer in answers if isinstance(answer, Died))
+    checks = tuple(check for answer in whole for check in answer.checks)
+    timings = tuple(timing for answer in whole for timing in answer.timings)
+    return replace(whole[0], checks=checks, timings=timings if all(a.passed for a in whole) else ())

@@ -1,0 +1,172 @@
+"""Configurations spread over GPUs, with two workers on the CPU in their place."""
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from auto_runs import auto, project
+from kdiag.errors import UsageError
+from kdiag.executors import device_bench, device_jobs, gpu_pool
+from kdiag.executors.bench import Baseline, ConfigurationBaseline, Trial
+from kdiag.executors.device_bench import DeviceBench
+from kdiag.executors.device_jobs import BaselineRequest, TrialRequest
+from kdiag.isolate import Died
+from kdiag.loop import setup
+from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu
+from kdiag.workload import Part, Workload, load_part, read
+
+CARD = Gpu("stand-in", "9.0", 132)
+WORKLOAD = """KERNEL_FILE = "kernel.py"
+def configs(): return [{"n": n} for n in range(5)]
+def edge_configs(): return [{"edge": 1}]
+def make_inputs(config, device, seed): return {}
+def run(module, inputs): ...
+def reference(inputs): ...
+def bytes_moved(config): return 1
+def flops(config): return 1
+"""
+
+
+def where(config: dict[str, int]) -> str:
+    return f"{config} on {os.environ[gpu_pool.VISIBLE]}"
+
+
+def baseline(request: BaselineRequest) -> Baseline:
+    rows = [
+        ConfigurationBaseline(where(config), 1.0, 0.0) for config in load_part(request.workload).configs()
+    ]
+    return Baseline((ConfigurationCheck("n", True, 0.0, 1.0),), tuple(rows), copy_gbs=4000.0)
+
+
+def trial(request: TrialRequest) -> Trial:
+    """Both parts at once, or the first one waits for the second in vain."""
+    part, meeting = request.workload.part, request.workload.path.parent
+    (meeting / str(part.number)).touch()
+    while len(list(meeting.glob("[01]"))) < part.count:
+        time.sleep(0.01)
+    fault = request.candidate.path.read_text()
+    if fault == "dies" and part.number == 1:
+        os._exit(7)
+    checks = (ConfigurationCheck(str(part.number), fault != "wrong" or part.number == 0, 0.0, 1.0),)
+    names = map(where, load_part(request.workload).configs())
+    return Trial(checks, tuple(ConfigurationTiming(name, 1, 1, 1, 1, 1, 0, 9) for name in names))
+
+
+@pytest.fixture
+def workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workload:
+    (tmp_path / "workload.py").write_text(WORKLOAD)
+    (tmp_path / "kernel.py").write_text("fine")
+    monkeypatch.setattr(device_jobs, "baseline", baseline)
+    monkeypatch.setattr(device_jobs, "trial", trial)
+    found = read(tmp_path)
+    assert isinstance(found, Workload)
+    return found
+
+
+def bench(workload: Workload, gpus: tuple[Executor, ...]) -> DeviceBench:
+    return DeviceBench(workload, CARD, (), lambda _path, _kernel: {}, 120.0, gpus)
+
+
+def test_each_configuration_is_measured_on_one_gpu_and_all_gpus_at_once(workload: Workload) -> None:
+    measured = bench(workload, gpu_pool.executors(("3", "GPU-7")))
+    expected = [f"{{'n': {n}}} on {'3' if n < 2 else 'GPU-7'}" for n in range(5)]
+    kernel = workload.kernel_file
+    whole, answer = measured.baseline(kernel), measured.trial(kernel, kernel)
+    assert isinstance(whole, Baseline)
+    assert isinstance(answer, Trial)
+    assert [row.configuration for row in whole.configurations] == expected
+    assert (whole.copy_gbs, len(whole.checks)) == (4000.0, 2)
+    assert [timing.configuration for timing in answer.timings] == expected
+    assert answer.passed
+
+
+@pytest.mark.parametrize("fault", ["wrong", "dies"])
+def test_what_is_wrong_or_dies_on_one_gpu_is_so_for_all(workload: Workload, fault: str) -> None:
+    candidate = workload.path.parent / "candidate.py"
+    candidate.write_text(fault)
+    answer = bench(workload, gpu_pool.executors(("0", "1"))).trial(workload.kernel_file, candidate)
+    if fault == "dies":
+        assert isinstance(answer, Died)
+        assert "exit code 7" in answer.message
+    else:
+        assert isinstance(answer, Trial)
+        assert (answer.passed, answer.timings, len(answer.checks)) == (False, (), 2)
+
+
+def test_any_executor_will_do(workload: Workload) -> None:
+    class Elsewhere(Executor):
+        """Hands jobs on, as one of Dask or Ray would."""
+
+        def __init__(self, device: str) -> None:
+            (self.thread,) = gpu_pool.executors((device,))
+            self.jobs = 0
+
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            self.jobs += 1
+            return self.thread.submit(fn, *args, **kwargs)
+
+    workers = (Elsewhere("0"), Elsewhere("1"))
+    assert isinstance(bench(workload, workers).trial(workload.kernel_file, workload.kernel_file), Trial)
+    assert [worker.jobs for worker in workers] == [1, 1]
+
+
+def test_parts_are_all_of_it_in_order() -> None:
+    for count in range(1, 8):
+        parts = [Part(number, count).of(list(range(5))) for number in range(count)]
+        assert [item for part in parts for item in part] == list(range(5))
+        assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("selection", "already", "names"),
+    [
+        ("all", "", ("0", "1")),
+        ("1", "", ("1",)),
+        ("1,0", "", ("1", "0")),
+        ("1", "4,6", ("6",)),
+        ("all", "GPU-a,GPU-b", ("GPU-a", "GPU-b")),
+    ],
+)
+def test_numbers_count_what_is_visible(
+    monkeypatch: pytest.MonkeyPatch, selection: str, already: str, names: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv(gpu_pool.VISIBLE, already)
+    assert gpu_pool.visible(selection, 2) == names
+
+
+@pytest.mark.parametrize("selection", ["2", "", "0,0", "-1", "one", "0,"])
+def test_a_gpu_that_is_not_there_is_refused(selection: str) -> None:
+    with pytest.raises(UsageError, match=r"no GPU 2: torch sees 2|no choice of GPUs"):
+        gpu_pool.visible(selection, 2)
+
+
+def probe(_: None) -> Gpu:
+    return Gpu("one" if os.environ[gpu_pool.VISIBLE] == "0" else "another", "9.0", 132)
+
+
+def two(_: None) -> int:
+    return 2
+
+
+def test_cards_of_several_kinds_and_commands_are_refused(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(device_jobs, "devices", two)
+    monkeypatch.setattr(device_jobs, "probe", probe)
+    assert device_bench.choose_gpus("1", workload) == (("1",), Gpu("another", "9.0", 132))
+    with pytest.raises(UsageError, match="must be cards of one kind, and is: another, one"):
+        device_bench.choose_gpus("all", workload)
+    monkeypatch.setattr(setup, "probe_gpu", lambda: CARD)
+    made = project(tmp_path / "commands", "softmax")
+    (made.root / "kdiag.toml").write_text(
+        "kernel = 'softmax.py'\n[test]\ncommand = 'true'\n[bench]\ncommand = 'true'\n"
+    )
+    code, answer = auto(made, capsys, "--gpus", "all")
+    assert (code, "set CUDA_VISIBLE_DEVICES" in answer["stderr"]) == (2, True)
