@@ -50,7 +50,7 @@ class DeviceBench:
             for part in gpu_pool.parts(self.workload, len(self.gpus))
         ]
         answers = gpu_pool.on_each(self.gpus, device_jobs.baseline, requests, self.timeout_s)
-        return gpu_pool.joined_baseline(answers)
+        return gpu_pool.joined(answers, "configurations")
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
         """Profile the second launch of `kernel` in the first configuration with Nsight Compute."""
@@ -70,7 +70,7 @@ class DeviceBench:
             for part in gpu_pool.parts(self.workload, len(self.gpus))
         ]
         answers = gpu_pool.on_each(self.gpus, device_jobs.trial, requests, self.timeout_s)
-        return gpu_pool.joined_trial(answers)
+        return gpu_pool.joined(answers, "timings")
 
 
 def choose_gpus(selection: str, workload: Workload) -> tuple[tuple[str, ...], Gpu]:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kdiag import isolate
 from kdiag.errors import UsageError
@@ -22,6 +22,7 @@ from kdiag.workload import Part, Workload
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
+Measured = TypeVar("Measured", Baseline, Trial)
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
@@ -73,21 +74,17 @@ def parts(workload: Workload, count: int) -> tuple[Workload, ...]:
     return tuple(replace(workload, part=Part(n, max(count, 1))) for n in range(max(count, 1)))
 
 
-def joined_baseline(answers: Sequence[Baseline | Died]) -> Baseline | Died:
-    """The parts as one; the rates of the card are those of the first GPU."""
+def joined(answers: Sequence[Measured | Died], times: str) -> Measured | Died:
+    """The parts as one; their field `times` is empty if any check failed. Dead if any part died.
+
+    What is known once of a card is that of the first GPU.
+    """
     whole = [answer for answer in answers if not isinstance(answer, Died)]
     if len(whole) < len(answers):
         return next(answer for answer in answers if isinstance(answer, Died))
-    checks = tuple(check for answer in whole for check in answer.checks)
-    rows = tuple(row for answer in whole for row in answer.configurations)
-    return replace(whole[0], checks=checks, configurations=rows if all(a.passed for a in whole) else ())
-
-
-def joined_trial(answers: Sequence[Trial | Died]) -> Trial | Died:
-    """The parts as one: without timings if any check failed, and dead if any part died."""
-    whole = [answer for answer in answers if not isinstance(answer, Died)]
-    if len(whole) < len(answers):
-        return next(answer for answer in answers if isinstance(answer, Died))
-    checks = tuple(check for answer in whole for check in answer.checks)
-    timings = tuple(timing for answer in whole for timing in answer.timings)
-    return replace(whole[0], checks=checks, timings=timings if all(a.passed for a in whole) else ())
+    rows = [row for answer in whole for row in getattr(answer, times)]
+    changes: dict[str, Any] = {
+        "checks": tuple(check for answer in whole for check in answer.checks),
+        times: tuple(rows if all(answer.passed for answer in whole) else ()),
+    }
+    return replace(whole[0], **changes)
