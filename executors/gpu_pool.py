@@ -1,9 +1,8 @@
 """One executor for each GPU that measures, and the configurations of a workload spread over them.
 
-An executor is whatever has the interface of `concurrent.futures.Executor`: here a thread whose children see one GPU
-alone. A Dask or Ray executor bound to a GPU can stand in its place, since what is submitted is a function of its module
-with picklable arguments. A configuration is measured on the same GPU throughout a run, and parent and candidate always
-in one process: two cards of one kind differ by more than what an edit gains.
+An executor has the interface of `concurrent.futures`: here a thread whose children see one GPU alone. One of Dask or Ray
+that is bound to a GPU can take its place: functions of modules are submitted, with picklable arguments. A configuration
+stays on its GPU for the whole run, and parent and candidate in one process: cards differ by more than edits gain.
 """
 
 from __future__ import annotations

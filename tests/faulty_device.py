@@ -1,29 +1,58 @@
-"""What a candidate can do to the process that measures it, as jobs that stand in for those of the GPU."""
+"""What a candidate can do to the process that measures it: an edit that names it, and jobs in place of the GPU's."""
 
 from __future__ import annotations
 
 import os
 import signal
 import time
+from collections.abc import Iterable
+from typing import ClassVar, NoReturn
 
 import torch
 
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Trial
 from kdiag.executors.correctness import judge
 from kdiag.executors.device_jobs import BaselineRequest, TrialRequest
-from kdiag.records import ConfigurationCheck, ConfigurationTiming
+from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.records import ConfigurationCheck, ConfigurationTiming, Variant
+
+RIGHT = ConfigurationCheck("n=1", True, 0.0, 1.0)
+used = False  # what a launch leaves of the context of this process
+
+
+class LineAdded(Edit):
+    """Stands for H and takes no time: each variant adds a comment with its name in front of the kernel."""
+
+    id: ClassVar[str] = "H"
+    title: ClassVar[str] = "Another line"
+    examples: ClassVar[tuple[Example, ...]] = ()
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = tuple(names)
+
+    def variants(self, subject: Subject) -> tuple[Variant, ...]:
+        return tuple(Variant(self.id, name) for name in self.names)
+
+    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+        line = f"# {variant.name}\n"
+        if line in subject.source:
+            return Skipped("it is there")
+        return Applied(subject.source.replace("@ct.kernel", f"{line}@ct.kernel"))
+
+
+def fail(error: Exception) -> NoReturn:
+    raise error
+
 
 FAULTS = {
-    "segfault": "# dies of a signal",
-    "hang": "# never answers",
-    "address": "# touches what is not its own",
-    "memory": "# asks for too much memory",
-    "exit": "# leaves the process",
-    "nan": "# writes NaN",
-    "faster": "# is right and faster",
+    "segfault": lambda: os.kill(os.getpid(), signal.SIGSEGV),
+    "hang": lambda: time.sleep(600),
+    "exit": lambda: os._exit(3),
+    "address": lambda: fail(RuntimeError("CUDA error: an illegal memory access was encountered")),
+    "memory": lambda: fail(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1024.00 GiB.")),
+    "nan": lambda: judge((torch.full((9, 9), torch.nan),), (torch.rand(9, 9),), None, "n=1"),
+    "faster": lambda: RIGHT,
 }
-RIGHT = ConfigurationCheck("n=1", True, 0.0, 1.0)
-broken = False  # the CUDA context of this process
 
 
 def baseline(request: BaselineRequest) -> Baseline:
@@ -31,23 +60,13 @@ def baseline(request: BaselineRequest) -> Baseline:
 
 
 def trial(request: TrialRequest) -> Trial:
-    global broken  # noqa: PLW0603 - a context is a global of its process
-    if broken:
-        raise RuntimeError("CUDA error: the context was destroyed by an earlier launch")
-    broken = True
+    global used  # noqa: PLW0603 - a context is a global of its process
+    if used:
+        fail(RuntimeError("CUDA error: the context was destroyed by an earlier launch"))
+    used = True
     before, after = (source.path.read_text() for source in (request.parent, request.candidate))
-    (fault,) = (name for name, line in FAULTS.items() if line in after and line not in before)
-    if fault == "segfault":
-        os.kill(os.getpid(), signal.SIGSEGV)
-    elif fault == "hang":
-        time.sleep(600)
-    elif fault == "exit":
-        os._exit(3)
-    elif fault == "address":
-        raise RuntimeError("CUDA error: an illegal memory access was encountered")
-    elif fault == "memory":
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1024.00 GiB.")
-    elif fault == "nan":
-        reference = torch.rand(64, 64, dtype=torch.float64)
-        return Trial((judge((torch.full((64, 64), torch.nan),), (reference,), None, "n=1"),), ())
-    return Trial((RIGHT,), (ConfigurationTiming("n=1", 1.0, 0.5, 2.0, 1.9, 2.1, 0.001, 50),))
+    (fault,) = (name for name in FAULTS if f"# {name}\n" in after and f"# {name}\n" not in before)
+    check = FAULTS[fault]()
+    assert isinstance(check, ConfigurationCheck)
+    timing = ConfigurationTiming("n=1", 1.0, 0.5, 2.0, 1.9, 2.1, 0.001, 50)
+    return Trial((check,), (timing,) if check.passed else ())

@@ -19,18 +19,12 @@ from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu
 from kdiag.workload import Workload, load_part, read
 
 CARD = Gpu("stand-in", "9.0", 132)
-WORKLOAD = """KERNEL_FILE = "kernel.py"
-def configs(): return [{"n": n} for n in range(5)]
-def edge_configs(): return [{"edge": 1}]
-def make_inputs(config, device, seed): return {}
-def run(module, inputs): ...
-def reference(inputs): ...
-def bytes_moved(config): return 1
-def flops(config): return 1
-"""
+WORKLOAD = "KERNEL_FILE = 'kernel.py'\ndef configs(): return list(range(5))\n" + "".join(
+    f"def {name}(*_): ...\n" for name in ("make_inputs", "run", "reference", "bytes_moved", "flops")
+)
 
 
-def where(config: dict[str, int]) -> str:
+def where(config: int) -> str:
     return f"{config} on {os.environ[gpu_pool.VISIBLE]}"
 
 
@@ -72,7 +66,7 @@ def bench(workload: Workload, gpus: tuple[Executor, ...]) -> DeviceBench:
 
 def test_each_configuration_is_measured_on_one_gpu_and_all_gpus_at_once(workload: Workload) -> None:
     measured = bench(workload, gpu_pool.executors(("3", "GPU-7")))
-    expected = [f"{{'n': {n}}} on {'3' if n < 2 else 'GPU-7'}" for n in range(5)]
+    expected = [f"{n} on {'3' if n < 2 else 'GPU-7'}" for n in range(5)]
     kernel = workload.kernel_file
     whole, answer = measured.baseline(kernel), measured.trial(kernel, kernel)
     assert isinstance(whole, Baseline)

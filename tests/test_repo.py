@@ -346,14 +346,6 @@ def test_reopen_after_being_killed_in_mid_edit_with_locks_left(checkout: Path) -
     assert repo.current_source(worktree) == "faster\n"
 
 
-def test_reopen_takes_back_a_commit_the_journal_does_not_know(checkout: Path) -> None:
-    worktree = opened(checkout)
-    repo.write(worktree, "faster\n")
-    repo.commit(worktree, "killed before the journal was written")
-    repo.reopen(worktree, worktree.base_commit)
-    assert (repo.current_source(worktree), repo.head(worktree)) == (KERNEL, worktree.base_commit)
-
-
 def test_reopen_refuses_a_branch_on_which_somebody_worked(checkout: Path) -> None:
     worktree = opened(checkout)
     worktree.file.write_text("by hand\n")
