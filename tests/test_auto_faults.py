@@ -1,6 +1,8 @@
 """Whatever a candidate or the machine does, `kdiag auto` ends with the right verdict or one clear sentence."""
 
+import errno
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,7 +14,7 @@ from kdiag.executors import device_jobs
 from kdiag.executors.device_bench import DeviceBench
 from kdiag.executors.edits import registry
 from kdiag.isolate import Died
-from kdiag.loop import setup
+from kdiag.loop import candidates, setup
 from kdiag.records import Gpu
 from kdiag.workload import Workload
 from test_killed import end_of, made_in, start
@@ -42,12 +44,14 @@ def device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("device")
 def test_each_fault_of_a_candidate_is_its_own_and_the_next_one_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = made_in(tmp_path)
+    made, propose = made_in(tmp_path), Mock(side_effect=registry.propose)
     before = made.fingerprint()
+    monkeypatch.setattr(candidates, "propose", propose)
     code, summary = auto(made, capsys, "--budget", "9999")
     assert code == 0, summary
+    assert propose.call_count == 2  # once for each source: making proposals takes longer than all else
     rows = {row["variant"]: row for row in summary["iterations"] if row["n"] > 0}
     crashes = {
         "segfault": "SIGSEGV",
@@ -89,14 +93,19 @@ def test_what_stops_a_run_is_one_sentence(
 
     def said(*options: str) -> str:
         code, answer = auto(made, capsys, *options)
-        assert (code, answer["stderr"].count("\n"), made.fingerprint()) == (1, 1, before), answer
-        return str(answer["stderr"])
+        assert (code, made.fingerprint()) == (1, before), answer
+        (sentence,) = (line for line in answer["stderr"].splitlines() if line.startswith("kdiag: "))
+        return str(sentence)
 
     assert "/proc/kdiag" in said("--run-dir", "/proc/kdiag")  # where nobody may write
     assert "There is no journal at" in said("--resume", str(made.run_dir))
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("PATH", str(made.root))
         assert "git was not found; install it" in said()
+    with monkeypatch.context() as full:
+        full.setattr(DeviceBench, "trial", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+        assert "No space left" in said("--run-dir", str(tmp_path / "full"))
+        assert made.git("-C", str(tmp_path / "full" / "worktree"), "status", "--porcelain") == ""
     assert auto(made, capsys)[0] == 0
     journal = made.run_dir / "journal.jsonl"
     journal.write_bytes(journal.read_bytes().replace(b'"event": "iteration"', b"", 1))
