@@ -47,7 +47,7 @@ class End:
     source: str
     commits: str
     table: str
-    reasons: list[str]
+    reason: str
     sandbox: list[str]
 
 
@@ -82,7 +82,7 @@ def end_of(made: Project) -> End:
         source=made.git("show", f"{begin.branch}:softmax.py"),
         commits=made.git("log", "--format=%s%n%b", f"HEAD..{begin.branch}"),
         table=made.results,
-        reasons=[event.reason for event in events if isinstance(event, journal.Stop)],
+        reason=[event.reason for event in events if isinstance(event, journal.Stop)][-1],
         sandbox=sorted(path.name for path in (made.run_dir / "worktree" / "sandbox").iterdir()),
     )
 
