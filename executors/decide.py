@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from kdiag.executors.gates import compiles, emulation
@@ -65,6 +65,19 @@ def needs_confirmation(timings: Sequence[ConfigurationTiming], policy: Policy) -
     """
     noisiest = max((timing.noise_floor for timing in timings), default=0.0) * 100
     return bool(timings) and (gain_pct(timings) < policy.keep_pct or noisiest > policy.slower_pct)
+
+
+def confirmation(
+    first: Sequence[ConfigurationTiming], second: Sequence[ConfigurationTiming]
+) -> tuple[ConfigurationTiming, ...]:
+    """The second measurement, with the larger noise floor of the two: where a process puts its buffers moves the
+    parent against itself too, and a gain has to exceed what either process showed of that.
+    """
+    floors = {timing.configuration: timing.noise_floor for timing in first}
+    return tuple(
+        replace(timing, noise_floor=max(timing.noise_floor, floors.get(timing.configuration, 0.0)))
+        for timing in second
+    )
 
 
 def speedup_so_far(iterations: Sequence[Iteration]) -> dict[str, float]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kdiag import isolate
-from kdiag.errors import ToolMissing
+from kdiag.errors import KdiagError, ToolMissing, UsageError
+from kdiag.executors import gpu_pool
 from kdiag.executors.bench import Baseline, Counters, Heat, Source, Trial
 from kdiag.executors.ncu.collect import NoCounters, collect
 from kdiag.executors.pm_sampling.sample import request as sampling_of
@@ -32,7 +34,8 @@ class DeviceBench:
     """Measures a Python workload. `timeout_s` bounds one baseline or one trial, compilation included.
 
     `metrics` are the counters to collect, by Nsight Compute's names; `read_report` turns the report into
-    observations of one kernel.
+    observations of one kernel. `gpus` are the executors to spread the configurations over (see `gpu_pool`); without
+    any, all is measured on the current GPU.
     """
 
     workload: Workload
@@ -40,6 +43,7 @@ class DeviceBench:
     metrics: tuple[str, ...]
     read_report: Callable[[Path, str], Observations]
     timeout_s: float = 120.0
+    gpus: tuple[Executor, ...] = ()
     _admitted: set[str] = field(init=False, default_factory=set)
 
     def gpu(self) -> Gpu | None:
@@ -50,11 +54,15 @@ class DeviceBench:
         """Check and time one source, and find out what else it can do: candidates must be able to do that as well."""
         from kdiag.executors import device_jobs
 
-        request = device_jobs.BaselineRequest(self.workload, Source.of(source))
-        answer = isolate.run(device_jobs.baseline, request, timeout_s=self.timeout_s)
+        requests = [
+            device_jobs.BaselineRequest(part, Source.of(source))
+            for part in gpu_pool.parts(self.workload, len(self.gpus))
+        ]
+        answers = gpu_pool.on_each(self.gpus, device_jobs.baseline, requests, self.timeout_s)
+        answer = gpu_pool.joined(answers, "configurations")
         if isinstance(answer, Died) or not answer.passed:
             return answer
-        found = _survey(request, self.timeout_s)
+        found = _survey(device_jobs.BaselineRequest(self.workload, Source.of(source)), self.timeout_s)
         self._admitted.update(check.configuration for check in found.checks)
         return replace(answer, checks=(*answer.checks, *found.checks), not_evaluated=found.not_evaluated)
 
@@ -71,10 +79,12 @@ class DeviceBench:
         """Check `candidate`, then time it interleaved with `parent`."""
         from kdiag.executors import device_jobs
 
-        request = device_jobs.TrialRequest(
-            self.workload, Source.of(parent), Source.of(candidate), frozenset(self._admitted)
-        )
-        return isolate.run(device_jobs.trial, request, timeout_s=self.timeout_s)
+        requests = [
+            device_jobs.TrialRequest(part, Source.of(parent), Source.of(candidate), frozenset(self._admitted))
+            for part in gpu_pool.parts(self.workload, len(self.gpus))
+        ]
+        answers = gpu_pool.on_each(self.gpus, device_jobs.trial, requests, self.timeout_s)
+        return gpu_pool.joined(answers, "timings")
 
     def race(self, parent: Path, candidates: Sequence[Path], rounds: int, *, check: bool) -> Heat | Died:
         """Time the candidates interleaved with `parent`, in one child: what one of them breaks ends the heat."""
@@ -91,6 +101,29 @@ class DeviceBench:
         return (
             Died("error", answer.reason) if isinstance(answer, NoCounters) else Counters(answer.observations)
         )
+
+
+def choose_gpus(selection: str, workload: Workload) -> tuple[tuple[str, ...], Gpu]:
+    """The GPUs of `--gpus` by CUDA's names, as many as the workload has configurations, and their card.
+
+    Raises KdiagError, also if they are of several kinds: the times of all are compared with one limit.
+    """
+    from kdiag.executors import device_jobs
+
+    count = isolate.run(device_jobs.devices, None, timeout_s=PROBE_S)
+    configurations = isolate.run(device_jobs.configurations, workload, timeout_s=PROBE_S)
+    if isinstance(count, Died) or isinstance(configurations, Died):
+        died = next(answer for answer in (count, configurations) if isinstance(answer, Died))
+        raise KdiagError(f"--gpus {selection} cannot be followed: {died.message}.")
+    names = gpu_pool.visible(selection, count)[: max(1, configurations)]
+    gpus = gpu_pool.executors(names)
+    answers = gpu_pool.on_each(gpus, device_jobs.probe, [None] * len(names), timeout_s=PROBE_S)
+    cards = [answer for answer in answers if isinstance(answer, Gpu)]
+    kinds = sorted({card.name for card in cards})
+    if len(cards) < len(names) or len(kinds) > 1:
+        heard = ", ".join(kinds) or "none that answers"
+        raise UsageError(f"--gpus {selection} must be cards of one kind, and is: {heard}; choose others.")
+    return names, cards[0]
 
 
 def probe_gpu() -> Gpu | None:

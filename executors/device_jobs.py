@@ -13,10 +13,18 @@ from kdiag.executors.correctness import stages
 from kdiag.executors.correctness.controls import prove
 from kdiag.executors.correctness.judging import label
 from kdiag.executors.correctness.subject import SEEDS, Config, Subject
-from kdiag.executors.device_timing import Budget, Flush, copy_gbs, interleaved, matrix_tflops, shortest_ms
+from kdiag.executors.device_timing import (
+    Budget,
+    Flush,
+    compared,
+    copy_gbs,
+    interleaved,
+    matrix_tflops,
+    shortest_ms,
+)
 from kdiag.executors.paired_statistics import noise_floor, paired_ratio
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated
-from kdiag.workload import Workload, load_kernel, load_module
+from kdiag.workload import Workload, load_kernel, load_part
 
 # The matrix product that bounds a workload, by the dtype of its inputs: float32 may use TF32 at best.
 MATRIX_DTYPES = {torch.bfloat16: torch.bfloat16, torch.float16: torch.float16, torch.float32: torch.float32}
@@ -44,6 +52,16 @@ def probe(_: None) -> Gpu | None:
         return None
     properties = torch.cuda.get_device_properties(torch.cuda.current_device())
     return Gpu(properties.name, f"{properties.major}.{properties.minor}", properties.multi_processor_count)
+
+
+def devices(_: None) -> int:
+    """How many CUDA devices torch sees."""
+    return int(torch.cuda.device_count())
+
+
+def configurations(workload: Workload) -> int:
+    """How many configurations a workload has."""
+    return len(load_part(workload).configs())
 
 
 def baseline(request: BaselineRequest) -> Baseline:
@@ -110,7 +128,7 @@ def _admitted(subject: Subject, request: TrialRequest) -> list[stages.Case]:
 
 def _load(workload: Workload, source: Source) -> tuple[ModuleType, ModuleType]:
     module = load_kernel(workload.kernel_file, source.path, source_hash=source.hash)
-    return load_module(workload.path, search=workload.path.parent), module
+    return load_part(workload), module
 
 
 def _time(
@@ -118,7 +136,7 @@ def _time(
 ) -> tuple[ConfigurationTiming, ConfigurationCheck]:
     inputs = [workload.make_inputs(config, "cuda", SEEDS[0]) for _ in modules]
     arms = [lambda m=module, i=own: workload.run(m, i) for module, own in zip(modules, inputs, strict=True)]
-    parent, twin, candidate = interleaved(arms, Budget(), flush)
+    parent, twin, candidate = compared(arms, Budget(), flush)
     ratio = paired_ratio(parent, candidate)
     timing = ConfigurationTiming(
         configuration=label(config),

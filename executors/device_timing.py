@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import torch
 
+from kdiag.executors.paired_statistics import until_settled
+
 COPY_MARGIN = 1.02  # over the measured copy bandwidth: its own spread
 # Over the rate of the library's product, which is no limit of the card: it keeps the tensor pipe 0.85 busy at the clock
 # that its power allows, 1.53 GHz of 1.98 on an H200, and another kernel may do better at both.
@@ -53,13 +55,28 @@ class Flush:
 
 def interleaved(arms: Sequence[Run], budget: Budget, flush: Flush) -> list[list[float]]:
     """Milliseconds per arm and round; sample i of every arm belongs to round i. The first round is dropped."""
+    return _block(arms, _rounds(arms, budget, flush), random.Random(0), flush)
+
+
+def compared(arms: Sequence[Run], budget: Budget, flush: Flush) -> list[list[float]]:
+    """As `interleaved`, for a kernel, the same once more, and others: on a noisy machine the budget is spent again."""
+    rounds, order = _rounds(arms, budget, flush), random.Random(0)
+    return until_settled(lambda: _block(arms, rounds, order, flush))
+
+
+def _rounds(arms: Sequence[Run], budget: Budget, flush: Flush) -> int:
+    """How many rounds the budget allows, found out while the GPU warms up."""
     host_ms, round_ms = _warm_up(arms, flush)
     flush.cover(host_ms)
-    rounds = max(budget.least, min(budget.most, int(budget.seconds * 1e3 / max(round_ms, 1e-3)))) + 1
-    order, shuffle = list(range(len(arms))), random.Random(0).shuffle
+    return max(budget.least, min(budget.most, int(budget.seconds * 1e3 / max(round_ms, 1e-3))))
+
+
+def _block(arms: Sequence[Run], rounds: int, random_order: random.Random, flush: Flush) -> list[list[float]]:
+    """Milliseconds per arm and round, after one round that is dropped."""
+    order = list(range(len(arms)))
     samples: list[list[tuple[torch.cuda.Event, torch.cuda.Event]]] = [[] for _ in arms]
-    for _ in range(rounds):
-        shuffle(order)
+    for _ in range(rounds + 1):
+        random_order.shuffle(order)
         for arm in order:
             samples[arm].append(_sample(arms[arm], flush))
     torch.cuda.synchronize()

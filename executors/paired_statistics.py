@@ -1,23 +1,33 @@
 """The statistics of a paired comparison: is the candidate faster than its parent by more than noise?
 
-Times on a shared card drift together, so the figure is the ratio within a round, not the ratio of two averages.
-The median resists the occasional slow round; its interval comes from a percentile bootstrap (Efron 1979).
+Times on a shared card drift together, so the figure is the ratio within a round. Its logarithm is as often above zero
+as below if the two kernels are one, whatever the noise looks like; Wilcoxon's signed-rank test needs no more than that
+symmetry. The figure is the shift that the test finds most plausible, the median of the means of all pairs of rounds
+(Hodges and Lehmann 1963), and the interval holds every shift that the test does not reject.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import exp, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
-RESAMPLES = 1000
-CONFIDENCE_PCT = 95.0
+TAIL = 1.96  # standard deviations that leave 2.5 % on either side
+# A gain shows where it exceeds the interval by as much again: 1.5 %, under the 2 % that policies ask for.
+SETTLED = 0.0075
+MOST_BLOCKS = 8  # on a noisy machine; the interval is then about a third of what one block gives
+
+Times = list[
+    list[float]
+]  # by arm and round; a round's times are of one unit and were taken one after the other
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """Median of paired ratios with its 95 % interval."""
+    """The typical ratio (the median of the means of all pairs of rounds) with its 95 % interval."""
 
     median: float
     low: float
@@ -25,18 +35,34 @@ class Ratio:
 
 
 def paired_ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Ratio:
-    """Median of numerator/denominator, round by round. Both hold at least three positive times of one unit."""
+    """The typical numerator/denominator, round by round. Both hold as many positive times of one unit, at least one.
+
+    Fewer than six rounds cannot reject at 5 %: the interval is then all that was seen.
+    """
     logs = np.log(np.asarray(numerator, float) / np.asarray(denominator, float))
-    if logs.size < 3:
-        return Ratio(float(np.exp(np.median(logs))), float(np.exp(logs.min())), float(np.exp(logs.max())))
-    picks = np.random.default_rng(0).integers(0, logs.size, (RESAMPLES, logs.size))
-    medians = np.median(logs[picks], axis=1)
-    tail = (100 - CONFIDENCE_PCT) / 2
-    low, high = np.percentile(medians, [tail, 100 - tail])
-    return Ratio(float(np.exp(np.median(logs))), float(np.exp(low)), float(np.exp(high)))
+    n, (i, j) = logs.size, np.triu_indices(logs.size)
+    # The normal approximation of the signed-rank statistic, with the correction for continuity.
+    rejected = n * (n + 1) / 4 - TAIL * sqrt(n * (n + 1) * (2 * n + 1) / 24) - 0.5
+    cut = max(0, int(rejected))
+    means = np.partition((logs[i] + logs[j]) / 2, [cut, i.size - 1 - cut])
+    return Ratio(exp(np.median(means)), exp(means[cut]), exp(means[-1 - cut]))
 
 
 def noise_floor(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """How far from 1 the same statistic lies for two runs of one kernel: the larger end of the A/A interval."""
     same = paired_ratio(first, second)
     return max(same.high, 1 / same.low) - 1
+
+
+def until_settled(sample: Callable[[], Times]) -> Times:
+    """Blocks of rounds, parent and its twin first, until the interval of the two is within 0.75 % of its middle.
+
+    How long to go on is not decided by the candidate: looking at a gain until it is significant would find one.
+    """
+    times = sample()
+    for _ in range(MOST_BLOCKS - 1):
+        same = paired_ratio(times[0], times[1])
+        if same.high / same.low <= (1 + SETTLED) ** 2:
+            break
+        times = [so_far + more for so_far, more in zip(times, sample(), strict=True)]
+    return times

@@ -41,10 +41,10 @@ class Worktree:
         return self.path / self.target
 
 
-def open_worktree(kernel_file: Path, kernel: str, run_dir: Path, date: str) -> Worktree:
-    """Create the branch `cutile-perf-<kernel>-<date>` and its worktree `run_dir/worktree`.
+def plan_worktree(kernel_file: Path, kernel: str, run_dir: Path, date: str) -> Worktree:
+    """The branch `cutile-perf-<kernel>-<date>` and its worktree `run_dir/worktree`, both still to be created.
 
-    Raises RepositoryError if git or the repository is missing, there is no commit, the kernel file is untracked
+    A journal can so name them before they exist, and a run that is killed in between leaves nothing unknown. Raises RepositoryError if git or the repository is missing, there is no commit, the kernel file is untracked
     or modified, or `run_dir` lies inside the checkout.
     """
     file = kernel_file.resolve()
@@ -64,30 +64,36 @@ def open_worktree(kernel_file: Path, kernel: str, run_dir: Path, date: str) -> W
             f"{run_dir} holds a run already; go on with it by --resume, or choose another directory."
         )
     uncommitted = tuple(name for _, name in status(repository, "normal"))
-    branch = _new_branch(repository, _branch_name(kernel, date), base.strip())
-    worktree = Worktree(path, branch, base.strip(), target, repository, uncommitted)
+    branch = _new_branch(repository, _branch_name(kernel, date))
+    return Worktree(path, branch, base.strip(), target, repository, uncommitted)
+
+
+def create(worktree: Worktree) -> None:
+    """Create branch and worktree. Raises RepositoryError, and then there is neither."""
+    tell(worktree.repository, "branch", "--no-track", worktree.branch, worktree.base_commit)
     try:
         _check_out(worktree)
     except RepositoryError:
-        ask(repository, "worktree", "remove", "--force", str(path))
-        ask(repository, "branch", "-D", branch)
+        ask(worktree.repository, "worktree", "remove", "--force", str(worktree.path))
+        ask(worktree.repository, "branch", "-D", worktree.branch)
         raise
-    return worktree
 
 
 def reopen(worktree: Worktree, best_commit: str) -> None:
     """Make the worktree of an interrupted run ready again: the target as in `best_commit`, nothing locked.
 
-    A worktree that is gone is checked out anew from its branch. A commit that the run made but had no time to
+    A worktree that is gone, or that git was killed in checking out, is checked out anew from its branch. A commit that the run made but had no time to
     note down is taken back; its candidate will be measured again. Raises RepositoryError if the branch holds
     anything else, because then somebody has worked on it.
     """
     branch = worktree.branch
-    if ask(worktree.repository, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}") is None:
-        raise RepositoryError(f"The branch {branch} is gone from {worktree.repository}; start a new run.")
-    if not worktree.path.is_dir():
+    if not _exists(worktree.repository, branch):
+        if best_commit != worktree.base_commit:
+            raise RepositoryError(f"The branch {branch} is gone from {worktree.repository}; start a new run.")
+        tell(worktree.repository, "branch", "--no-track", branch, worktree.base_commit)
+    if not worktree.path.is_dir() or _is_half_made(worktree):
         # Not `add --force`: that would also take a branch which the user has checked out meanwhile.
-        ask(worktree.repository, "worktree", "remove", "--force", str(worktree.path))
+        ask(worktree.repository, "worktree", "remove", "--force", "--force", str(worktree.path))
         _check_out(worktree)
     for name in ("index", "HEAD", f"refs/heads/{branch}"):
         lock = tell(worktree.path, "rev-parse", "--git-path", f"{name}.lock").rstrip("\n")
@@ -215,13 +221,20 @@ def _branch_name(kernel: str, date: str) -> str:
     return f"cutile-perf-{clean or 'kernel'}-{date}"
 
 
-def _new_branch(repository: Path, name: str, base: str) -> str:
-    for number in count(1):
-        branch = name if number == 1 else f"{name}-{number}"
-        if ask(repository, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}") is None:
-            tell(repository, "branch", "--no-track", branch, base)
-            return branch
-    raise AssertionError("count() does not end")
+def _new_branch(repository: Path, name: str) -> str:
+    names = (name if number == 1 else f"{name}-{number}" for number in count(1))
+    return next(branch for branch in names if not _exists(repository, branch))
+
+
+def _exists(repository: Path, branch: str) -> bool:
+    return ask(repository, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}") is not None
+
+
+def _is_half_made(worktree: Worktree) -> bool:
+    """Whether git was killed in `worktree add`, which locks the worktree with this word until it has its files."""
+    locked = ask(worktree.path, "rev-parse", "--git-path", "locked")
+    lock = worktree.path / (locked or "").rstrip("\n")
+    return lock.is_file() and lock.read_text().strip() == "initializing"
 
 
 def _check_out(worktree: Worktree) -> None:

@@ -1,12 +1,9 @@
 """`kdiag auto` from start to end: on a run recorded on an H200, and on a machine without a GPU."""
 
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -95,58 +92,6 @@ def test_a_dirty_target_is_refused_and_left_alone(tmp_path: Path, capsys: pytest
     assert (code, made.fingerprint()) == (1, before)
     assert "not committed" in answer["stderr"]
     assert made.git("branch", "--list", "cutile-perf-*") == ""
-
-
-def test_a_killed_run_leaves_the_best_version_and_resumes_to_the_same_end(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    softmax: tuple[Project, dict[str, str], dict[str, Any]],
-) -> None:
-    undisturbed = softmax[2]
-    made = project(tmp_path, "softmax")
-    command = [
-        sys.executable,
-        "-m",
-        "kdiag",
-        "auto",
-        str(made.root),
-        "--yes",
-        "--run-dir",
-        str(made.run_dir),
-        *SOFTMAX,
-    ]
-    process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
-    while process.poll() is None and not kept(made):
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    first = kept(made)[0]
-    assert made.git("rev-parse", f"{branch(made)}").strip() == first["commit"]
-    code, resumed = auto(made, capsys, *SOFTMAX, "--resume", str(made.run_dir))
-    assert code == 0, resumed
-    last = [
-        (row["optimization"], row["variant"]) for row in resumed["iterations"] if row["verdict"] == "keep"
-    ]
-    assert last == [
-        (row["optimization"], row["variant"]) for row in undisturbed["iterations"] if row["verdict"] == "keep"
-    ]
-    tree = f"{branch(made)}:softmax.py"
-    assert made.git("rev-parse", tree) == softmax[0].git("rev-parse", f"{undisturbed['branch']}:softmax.py")
-
-
-def kept(made: Project) -> list[dict[str, Any]]:
-    """The kept iterations that the journal holds so far."""
-    path = made.run_dir / "journal.jsonl"
-    lines = path.read_text().splitlines()[:-1] if path.is_file() else []
-    events = [json.loads(line) for line in lines]
-    rows = [event["iteration"] for event in events if event["event"] == "iteration"]
-    return [row for row in rows if row["n"] > 0 and row["verdict"] == "keep"]
-
-
-def branch(made: Project) -> str:
-    return str(made.journal[0]["branch"])
 
 
 def test_without_a_gpu_candidates_are_compiled_patches(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import math
 import subprocess
@@ -9,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -220,6 +222,33 @@ def test_two_runs_do_not_write_one_journal(tmp_path: Path) -> None:
         Journal.resume(tmp_path / "absent")
     with pytest.raises(JournalError, match="no journal"):
         read(tmp_path / "absent")
+
+
+class FullDisk(io.FileIO):
+    """Takes half of what is written, then there is no room."""
+
+    full = False
+
+    def write(self, text: Any) -> int:
+        if not self.full:
+            return super().write(text)
+        super().write(text[: len(text) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_leaves_no_half_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with FullDisk(path, "w") as stream:
+        journal = Journal(path, stream)
+        journal.append(START)
+        stream.full = True
+        with pytest.raises(
+            JournalError, match=r"\(No space left on device\); make room, then go on with --resume"
+        ):
+            journal.append(Stop("no room", "t"))
+        stream.full = False
+        journal.append(Stop("room", "t"))
+    assert read(path) == (START, Stop("room", "t"))
 
 
 def test_a_child_left_behind_does_not_hold_the_lock(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kdiag.executors.paired_statistics import noise_floor, paired_ratio
+from kdiag.executors.paired_statistics import paired_ratio, until_settled
 
 
 @settings(max_examples=40)
@@ -21,12 +21,22 @@ def test_the_ratio_is_found_under_drift_that_exceeds_it(seed: int, factor: float
     assert ratio.low <= ratio.median <= ratio.high
 
 
-def test_equal_kernels_differ_by_less_than_their_noise_floor_nearly_always() -> None:
-    random, told_apart = np.random.default_rng(7), 0
-    for _ in range(200):
-        first, second, third = random.lognormal(0, 0.02, (3, 50))
-        told_apart += paired_ratio(first, third).low > 1 + noise_floor(first, second)
-    assert told_apart <= 2
+def test_no_shift_is_rejected_by_rounds_that_are_too_few() -> None:
+    ratio = paired_ratio([1.2, 1.1, 1.3, 1.1, 1.2], [1.0] * 5)
+    assert np.allclose((ratio.low, ratio.high), (1.1, 1.3))
+    assert paired_ratio([1.2, 1.1, 1.3, 1.1, 1.2, 0.9, 1.2, 1.2, 1.2, 1.2], [1.0] * 10).low > 1.0
+
+
+def test_a_noisy_machine_is_measured_for_longer_whatever_the_candidate() -> None:
+    def rounds(jitter: float, candidate: float) -> int:
+        random = np.random.default_rng(5)
+        times = until_settled((random.lognormal(0, jitter, (20, 3)) * (1, 1, candidate)).T.tolist)
+        assert len({len(arm) for arm in times}) == 1
+        return len(times[0])
+
+    assert rounds(0.001, 1.0) == 20
+    assert 20 < rounds(0.02, 1.0) == rounds(0.02, 0.5) < 160
+    assert rounds(0.5, 1.0) == 160
 
 
 def test_swapping_the_arms_inverts_the_ratio() -> None:

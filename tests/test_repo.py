@@ -48,8 +48,14 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
+def open_worktree(kernel_file: Path, kernel: str, run_dir: Path, date: str) -> repo.Worktree:
+    worktree = repo.plan_worktree(kernel_file, kernel, run_dir, date)
+    repo.create(worktree)
+    return worktree
+
+
 def opened(checkout: Path, name: str = "run") -> repo.Worktree:
-    return repo.open_worktree(checkout / "ops" / "kernel.py", "kernel", checkout.parent / name, DATE)
+    return open_worktree(checkout / "ops" / "kernel.py", "kernel", checkout.parent / name, DATE)
 
 
 def snapshot(root: Path) -> dict[str, str]:
@@ -151,7 +157,7 @@ def test_an_untracked_target_is_refused(checkout: Path, ignored: bool) -> None:
     if ignored:
         (checkout / ".git" / "info" / "exclude").write_text("new.py\n")
     with pytest.raises(RepositoryError, match="not in the last commit"):
-        repo.open_worktree(checkout / "new.py", "kernel", checkout.parent / "run", DATE)
+        open_worktree(checkout / "new.py", "kernel", checkout.parent / "run", DATE)
 
 
 def test_no_repository_no_commit_no_file_and_bare(tmp_path: Path, checkout: Path) -> None:
@@ -159,16 +165,16 @@ def test_no_repository_no_commit_no_file_and_bare(tmp_path: Path, checkout: Path
     alone.mkdir()
     (alone / "kernel.py").write_text(KERNEL)
     with pytest.raises(RepositoryError, match="git init"):
-        repo.open_worktree(alone / "kernel.py", "kernel", tmp_path / "run", DATE)
+        open_worktree(alone / "kernel.py", "kernel", tmp_path / "run", DATE)
     git(alone, "init", "--quiet")
     with pytest.raises(RepositoryError, match="no commit yet"):
-        repo.open_worktree(alone / "kernel.py", "kernel", tmp_path / "run", DATE)
+        open_worktree(alone / "kernel.py", "kernel", tmp_path / "run", DATE)
     with pytest.raises(RepositoryError, match="no kernel file"):
-        repo.open_worktree(alone / "absent.py", "kernel", tmp_path / "run", DATE)
+        open_worktree(alone / "absent.py", "kernel", tmp_path / "run", DATE)
     git(tmp_path, "clone", "--quiet", "--bare", str(checkout), "bare.git")
     (tmp_path / "bare.git" / "kernel.py").write_text(KERNEL)
     with pytest.raises(RepositoryError, match="bare"):
-        repo.open_worktree(tmp_path / "bare.git" / "kernel.py", "kernel", tmp_path / "run", DATE)
+        open_worktree(tmp_path / "bare.git" / "kernel.py", "kernel", tmp_path / "run", DATE)
 
 
 def test_git_missing_is_said(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,19 +185,17 @@ def test_git_missing_is_said(checkout: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_run_directory_inside_the_checkout_is_refused(checkout: Path) -> None:
     with pytest.raises(RepositoryError, match="outside"):
-        repo.open_worktree(checkout / "ops" / "kernel.py", "kernel", checkout / "runs", DATE)
+        open_worktree(checkout / "ops" / "kernel.py", "kernel", checkout / "runs", DATE)
 
 
 def test_detached_head_symbolic_link_and_linked_worktree(checkout: Path) -> None:
     git(checkout, "checkout", "--quiet", "--detach")
     link = checkout.parent / "link.py"
     link.symlink_to(checkout / "ops" / "kernel.py")
-    worktree = repo.open_worktree(link, "kernel", checkout.parent / "run", DATE)
+    worktree = open_worktree(link, "kernel", checkout.parent / "run", DATE)
     assert worktree.target == Path("ops/kernel.py")
     git(checkout, "worktree", "add", "--quiet", "--detach", str(checkout.parent / "second"))
-    second = repo.open_worktree(
-        checkout.parent / "second/ops/kernel.py", "kernel", checkout.parent / "run2", DATE
-    )
+    second = open_worktree(checkout.parent / "second/ops/kernel.py", "kernel", checkout.parent / "run2", DATE)
     assert second.repository == checkout.parent / "second"
     assert repo.current_source(second) == KERNEL
 
@@ -203,7 +207,7 @@ def test_a_submodule(checkout: Path, tmp_path: Path) -> None:
     git(outer, "submodule", "--quiet", "add", str(checkout), "inner")
     git(outer, "commit", "--quiet", "-m", "with inner")
     before = snapshot(outer)
-    worktree = repo.open_worktree(outer / "inner/ops/kernel.py", "kernel", tmp_path / "run", DATE)
+    worktree = open_worktree(outer / "inner/ops/kernel.py", "kernel", tmp_path / "run", DATE)
     repo.write(worktree, "faster\n")
     repo.commit(worktree, "keep D")
     after = snapshot(outer)
@@ -218,9 +222,7 @@ def test_branch_names_count_up_and_suit_git(checkout: Path) -> None:
         f"cutile-perf-kernel-{DATE}-2",
         f"cutile-perf-kernel-{DATE}-3",
     ]
-    odd = repo.open_worktree(
-        checkout / "ops/kernel.py", " ../a b~^:?*[@{.lock", checkout.parent / "odd", DATE
-    )
+    odd = open_worktree(checkout / "ops/kernel.py", " ../a b~^:?*[@{.lock", checkout.parent / "odd", DATE)
     assert odd.branch == f"cutile-perf-a-b-lock-{DATE}"
 
 
@@ -344,14 +346,6 @@ def test_reopen_after_being_killed_in_mid_edit_with_locks_left(checkout: Path) -
     assert repo.current_source(worktree) == "faster\n"
 
 
-def test_reopen_takes_back_a_commit_the_journal_does_not_know(checkout: Path) -> None:
-    worktree = opened(checkout)
-    repo.write(worktree, "faster\n")
-    repo.commit(worktree, "killed before the journal was written")
-    repo.reopen(worktree, worktree.base_commit)
-    assert (repo.current_source(worktree), repo.head(worktree)) == (KERNEL, worktree.base_commit)
-
-
 def test_reopen_refuses_a_branch_on_which_somebody_worked(checkout: Path) -> None:
     worktree = opened(checkout)
     worktree.file.write_text("by hand\n")
@@ -379,4 +373,17 @@ def test_reopen_never_shares_a_branch_with_the_users_checkout(checkout: Path) ->
     git(checkout, "checkout", "--quiet", "main")
     git(checkout, "branch", "-D", worktree.branch)
     with pytest.raises(RepositoryError, match="is gone"):
-        repo.reopen(worktree, worktree.base_commit)
+        repo.reopen(worktree, "a commit that the run has kept")
+
+
+@pytest.mark.parametrize("begun", ["", "branch", "worktree"])
+def test_reopen_after_being_killed_before_there_was_a_worktree(checkout: Path, begun: str) -> None:
+    worktree = repo.plan_worktree(checkout / "ops" / "kernel.py", "kernel", checkout.parent / "run", DATE)
+    if begun:
+        git(checkout, "branch", worktree.branch)
+    if begun == "worktree":  # as git leaves it
+        words = ("--no-checkout", "--lock", "--reason", "initializing", str(worktree.path), worktree.branch)
+        git(checkout, "worktree", "add", "--quiet", *words)
+    repo.reopen(worktree, worktree.base_commit)
+    assert (worktree.path / "test_kernel.py").is_file()
+    assert repo.current_source(worktree) == KERNEL

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kdiag import isolate
 from kdiag.errors import KdiagError, UsageError
 from kdiag.executors.ncu.command import (
     NcuOptions,
@@ -86,7 +87,7 @@ def collect(
     """
     options = NcuOptions(kernel=f"^{re.escape(kernel)}$", launch_skip=1, launch_count=1, timeout_s=WORKLOAD_S)
     command = [sys.executable, "-m", "kdiag.executors.ncu.profile_target", str(workload.path), str(source)]
-    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**os.environ, **isolate.environment.get(), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         collected = _run_ncu(("--metrics", ",".join(metrics)), options, report, command, env, _discard)
     except Interrupted:

@@ -17,7 +17,8 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -25,6 +26,7 @@ from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from types import MappingProxyType
 from typing import Generic, Literal, TypeVar
 
 from kdiag.errors import KdiagError
@@ -61,6 +63,8 @@ class Died:
         return f" ({Path(places[-1][0]).name}:{places[-1][1]})" if places else ""
 
 
+# Variables that the children of this thread get besides, such as the GPU that they are to see.
+environment: ContextVar[Mapping[str, str]] = ContextVar("environment", default=MappingProxyType({}))
 _starting = threading.Lock()
 _live: set[multiprocessing.process.BaseProcess] = set()
 
@@ -94,7 +98,8 @@ def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float)
     context = _context()
     receiver, sender = context.Pipe(duplex=False)
     with tempfile.TemporaryDirectory(prefix="kdiag-", ignore_cleanup_errors=True) as folder:
-        child = context.Process(target=_serve, args=(job, request, sender, folder), daemon=False)
+        variables = {**environment.get(), "TMPDIR": folder}
+        child = context.Process(target=_serve, args=(job, request, sender, variables), daemon=False)
         child.start()
         sender.close()
         _live.add(child)
@@ -153,10 +158,13 @@ def _kill(child: multiprocessing.process.BaseProcess) -> None:
             os.killpg(child.pid, signal.SIGKILL)
 
 
-def _serve(job: Callable[[Request], Answer], request: Request, sender: Connection, folder: str) -> None:
+def _serve(
+    job: Callable[[Request], Answer], request: Request, sender: Connection, variables: Mapping[str, str]
+) -> None:
     os.setpgid(0, 0)
     # What the child and its compilers leave behind when they are killed goes with the folder.
-    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    os.environ.update(variables)
+    folder = tempfile.tempdir = variables["TMPDIR"]
     descriptor = os.open(Path(folder) / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)

@@ -116,17 +116,21 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path, start: Start) -> Journal:
-        """Begin a journal. Raises JournalError if `path` exists."""
+        """Begin a journal, which appears with its first event in it. Raises JournalError if `path` exists."""
         path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.{os.getpid()}")
+        journal = cls(path, part.open("wb", buffering=0))
+        journal._lock()
         try:
-            stream = path.open("xb", buffering=0)
+            journal.append(start)
+            os.link(part, path)
         except FileExistsError:
+            journal.close()
             raise JournalError(
                 f"{path} holds a run already; resume that one or choose another directory."
             ) from None
-        journal = cls(path, stream)
-        journal._lock()
-        journal.append(start)
+        finally:
+            part.unlink()
         _sync_folder(path.parent)
         return journal
 
@@ -149,12 +153,26 @@ class Journal:
         return journal, events
 
     def append(self, event: Event) -> None:
-        """Write one event; when this returns it is on disk."""
+        """Write one event; when this returns it is on disk. Raises JournalError, and then nothing is written."""
         entry = {"event": _NAMES[type(event)]} | _as_object(encode(event))
         line = memoryview(json.dumps(entry, allow_nan=False).encode() + b"\n")
-        while line:
-            line = line[self._stream.write(line) :]
-        os.fsync(self._stream.fileno())
+        size = self._stream.tell()
+        try:
+            while line:
+                line = line[self._stream.write(line) :]
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            self._stream.truncate(size)  # half a line, and one after it, would be damage
+            self._stream.seek(size)
+            raise JournalError(
+                f"{self.path} cannot be written ({error.strerror}); make room, then go on with "
+                f"--resume {self.path.parent}."
+            ) from None
+
+    def discard(self) -> None:
+        """Remove the journal of a run that could not begin."""
+        self.path.unlink()
+        self.close()
 
     def close(self) -> None:
         """Give up the lock."""

@@ -11,23 +11,45 @@ import hashlib
 import importlib.util
 import sys
 import tomllib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from kdiag.errors import WorkloadError
 from kdiag.package_copy import PackageCopy, member_of
+
+Item = TypeVar("Item")
 
 REQUIRED = ("configs", "make_inputs", "run", "reference", "bytes_moved", "flops")
 
 
 @dataclass(frozen=True)
+class Part:
+    """The `number`th of `count` parts of a list, in its order and as equal as they can be; 0 of 1 is all of it."""
+
+    number: int = 0
+    count: int = 1
+
+    def of(self, whole: Sequence[Item]) -> list[Item]:
+        """The part of this list."""
+        begin, end = (len(whole) * n // self.count for n in (self.number, self.number + 1))
+        return list(whole[begin:end])
+
+
+@dataclass(frozen=True)
 class Workload:
-    """A Python workload: `path` is the workload file, `kernel_file` the source that may be edited."""
+    """A Python workload: `path` is the workload file, `kernel_file` the source that may be edited.
+
+    `part` of its configurations, and of its edge configurations, are meant.
+    """
 
     path: Path
     kernel_file: Path
     declares_tolerance: bool
+    part: Part = Part()
 
 
 @dataclass(frozen=True)
@@ -165,6 +187,19 @@ def load_module(path: Path, *, search: Path, source_hash: str | None = None) -> 
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def load_part(workload: Workload) -> ModuleType:
+    """Import the workload file; its configurations are those of the part that is meant. Child processes only."""
+    module = load_module(workload.path, search=workload.path.parent)
+    for name in ("configs", "edge_configs") if workload.part.count > 1 else ():
+        if (whole := getattr(module, name, None)) is not None:
+            setattr(module, name, partial(_part_of, workload.part, whole))
+    return module
+
+
+def _part_of(part: Part, whole: Callable[[], Sequence[Item]]) -> list[Item]:
+    return part.of(list(whole()))
 
 
 def load_kernel(kernel_file: Path, source: Path, *, source_hash: str | None = None) -> ModuleType:

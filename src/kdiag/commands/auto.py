@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from kdiag.errors import UsageError
+from kdiag.errors import KdiagError, UsageError
 from kdiag.loop.auto import Run
 from kdiag.loop.compiler import TARGETS
 from kdiag.loop.setup import Plan, Request, begin, prepare
@@ -53,6 +53,9 @@ NO_GPU = (
     "--replay", type=click.Path(path_type=Path, exists=True), help="Take the answers from a recording."
 )
 @click.option("--no-experience", is_flag=True, help="Neither use the trials of earlier runs nor keep these.")
+@click.option(
+    "--gpus", help="Spread the configurations over these GPUs: 0,1 or all.  [default: the current one]"
+)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
 def command(  # noqa: PLR0913, PLR0917 - one parameter an option
@@ -69,6 +72,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     record: Path | None,
     replay: Path | None,
     no_experience: bool,
+    gpus: str | None,
     yes: bool,
     as_json: bool,
 ) -> None:
@@ -91,6 +95,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         record=record,
         replay=replay,
         experience=not no_experience,
+        gpus=gpus,
     )
     plan = prepare(request)
     if not yes:
@@ -115,6 +120,9 @@ def _execute(run: Run) -> str:
         return run.execute()
     except KeyboardInterrupt:
         run.interrupt()
+        raise
+    except (KdiagError, OSError):
+        run.leave_best()
         raise
 
 

@@ -10,7 +10,7 @@ from typing import Literal, cast
 
 from kdiag.executors import repo, sanitizer
 from kdiag.executors.bench import Bench, Trial
-from kdiag.executors.decide import CandidateOutcome, decide, needs_confirmation
+from kdiag.executors.decide import CandidateOutcome, confirmation, decide, needs_confirmation
 from kdiag.executors.gates.correctness import correctness
 from kdiag.executors.gates.emulation import GATE as EMULATION
 from kdiag.executors.gates.scope import Protected, Texts, scope
@@ -78,9 +78,11 @@ def attempt(
         trial, measured_gates = _measure(arena.bench, proposal.source, parent, arena)
         records = (*cheap, *measured_gates)
     verdict = _verdict(records, trial, parent, arena)
-    unsure = isinstance(trial, Trial) and needs_confirmation(trial.timings, arena.policy)
-    if verdict.name == "keep" and unsure and arena.bench is not None:
+    kept = trial if verdict.name == "keep" and isinstance(trial, Trial) else None
+    if kept and arena.bench is not None and needs_confirmation(kept.timings, arena.policy):
         trial, measured_gates = _measure(arena.bench, proposal.source, parent, arena)
+        if isinstance(trial, Trial):
+            trial = replace(trial, timings=confirmation(kept.timings, trial.timings))
         records = (*cheap, *measured_gates)
         verdict = _confirmed(verdict, _verdict(records, trial, parent, arena))
     measured = trial if isinstance(trial, Trial) else Trial((), ())

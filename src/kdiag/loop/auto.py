@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from kdiag.errors import AsksUser
+from kdiag.errors import AsksUser, RepositoryError
 from kdiag.executors import repo
 from kdiag.executors.bench import Baseline, Counters, Trial
 from kdiag.executors.decide import Progress, asks_user, errors, speedup_so_far, stop_reason
@@ -59,6 +60,7 @@ class Run:
         """Run to the end and return the reason for it. The branch holds the best verified version at any moment."""
         if self.arena.bench is not None:
             self._take_baseline()
+            repo.revert(self.arena.worktree)  # commands measured the original there
         parent = self._replan(repo.current_source(self.arena.worktree))
         while (reason := self._stop()) is None:
             parent = self._iterate(parent)
@@ -66,12 +68,18 @@ class Run:
         for row in checked:
             self._amend(row)
         self._measure_final(best)
+        repo.revert(self.arena.worktree)
         self.journal.append(Stop(reason, _now()))
         return reason
 
+    def leave_best(self) -> None:
+        """Leave the best verified version in the worktree when a run fails, as far as git still answers."""
+        with contextlib.suppress(RepositoryError):
+            repo.revert(self.arena.worktree)
+
     def interrupt(self) -> None:
         """Leave the best verified version and a truthful journal when the user stops the run."""
-        repo.revert(self.arena.worktree)
+        self.leave_best()
         self.journal.append(Stop("interrupted by the user", _now()))
 
     def _take_baseline(self) -> None:
@@ -211,13 +219,17 @@ class Run:
         self.journal.append(IterationDone(row))
         self.iterations.append(row)
         self.terminal.on_iteration(row)
+        self.write_results()
+
+    def write_results(self) -> None:
+        """Write the table of all iterations; also when a run is resumed that was killed before it could."""
         write_atomically(self.results_file, perf_results(self.iterations))
 
     def _amend(self, row: Iteration) -> None:
         """What was found out later: the journal's last record of an iteration counts."""
         self.journal.append(IterationDone(row))
         self.iterations[:] = [row if known.n == row.n else known for known in self.iterations]
-        write_atomically(self.results_file, perf_results(self.iterations))
+        self.write_results()
 
     @property
     def results_file(self) -> Path:

@@ -12,7 +12,7 @@ from kdiag.loop.compiler import Compiler, of_kernel
 from kdiag.loop.experience import features
 from kdiag.loop.findings import Findings
 from kdiag.planner.rank import PlanInputs, rank
-from kdiag.records import Compilation, CompileFailure, PastTrial, Suggestion
+from kdiag.records import Compilation, CompileFailure, PastTrial, Proposal, Suggestion
 from kdiag.workload import source_hash
 
 Rounding = Literal["yes", "ask", "no"]
@@ -24,6 +24,7 @@ TIE = 0.97  # priors are not known to better than a few percent
 class PlanRequest:
     """One source to plan for. `headroom` is how many times faster the card's limits allow at most.
 
+    `proposals` are those of `proposed`, where the source has been planned for before: making them takes seconds.
     `trials` are those of earlier runs. With `thorough` the most promising variant of every optimization is compiled, not
     only what may come first; `race` is how many variants of the first one are, so that those which spill or repeat another
     are known before they are timed.
@@ -38,6 +39,14 @@ class PlanRequest:
     thorough: bool = False
     trials: tuple[PastTrial, ...] = ()
     race: int = 1
+    proposals: tuple[Proposal, ...] | None = None
+
+
+def proposed(source: str, kernel: str, findings: Findings, compiler: Compiler) -> tuple[Proposal, ...]:
+    """What every edit makes of the source, whose findings these are."""
+    parent = findings.compilation
+    launches = () if isinstance(parent, CompileFailure) else tuple(each.launch for each in parent)
+    return propose(Subject(source, kernel, compiler.target, launches), compiler.file_name)
 
 
 def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
@@ -46,10 +55,9 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
     Candidates are compiled from the top of the ranking down, until the first is one of which the compiler has spoken.
     The others keep their prior, since compiling a tile that spills can take half a minute.
     """
-    parent = request.findings.compilation
-    launches = () if isinstance(parent, CompileFailure) else tuple(each.launch for each in parent)
-    subject = Subject(request.source, request.kernel, compiler.target, launches)
-    proposals = propose(subject, compiler.file_name)
+    proposals = request.proposals
+    if proposals is None:
+        proposals = proposed(request.source, request.kernel, request.findings, compiler)
     inputs = PlanInputs(
         target=compiler.target,
         diagnosis=request.findings.diagnosis,

@@ -9,15 +9,15 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from kdiag import __version__, run_state
+from kdiag import __version__, isolate, run_state
 from kdiag import workload as workloads
 from kdiag.diagnose.compiler.compile import cannot_compile
 from kdiag.diagnose.report.read import read_launches
-from kdiag.errors import ToolMissing, UsageError
-from kdiag.executors import repo, sanitizer
+from kdiag.errors import RepositoryError, ToolMissing, UsageError
+from kdiag.executors import gpu_pool, repo, sanitizer
 from kdiag.executors.bench import Bench
 from kdiag.executors.command_bench import CommandBench
-from kdiag.executors.device_bench import DeviceBench, probe_gpu
+from kdiag.executors.device_bench import DeviceBench, choose_gpus, probe_gpu
 from kdiag.executors.replay import RecordingBench, ReplayBench
 from kdiag.executors.repo import Worktree
 from kdiag.journal import Journal, Resumed, Start
@@ -54,6 +54,7 @@ class Request:
     record: Path | None = None
     replay: Path | None = None
     experience: bool = True
+    gpus: str | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class Plan:
     gpu: Gpu | None
     target: str
     rounding: Rounding
+    gpus: tuple[str, ...] = ()
 
 
 def prepare(request: Request) -> Plan:
@@ -76,7 +78,27 @@ def prepare(request: Request) -> Plan:
     gpu = ReplayBench(request.replay).gpu() if request.replay is not None else probe_gpu()
     if gpu is None and isinstance(described, Workload) and (reason := cannot_compile()):
         raise ToolMissing(f"Nothing can be verified here, without a GPU and without compiling: {reason}")
-    return Plan(request, described, kernel, gpu, _target(request, gpu), _rounding(request, described))
+    names, gpu = ((), gpu) if request.gpus is None else _chosen_gpus(request, request.gpus, described, gpu)
+    return Plan(
+        request=request,
+        workload=described,
+        kernel=kernel,
+        gpu=gpu,
+        target=_target(request, gpu),
+        rounding=_rounding(request, described),
+        gpus=names,
+    )
+
+
+def _chosen_gpus(
+    request: Request, selection: str, described: Workload | CommandWorkload, gpu: Gpu | None
+) -> tuple[tuple[str, ...], Gpu]:
+    if not isinstance(described, Workload) or request.replay is not None or gpu is None:
+        raise UsageError(
+            "--gpus spreads the configurations of a Python workload over GPUs of this machine; for commands, set "
+            "CUDA_VISIBLE_DEVICES."
+        )
+    return choose_gpus(selection, described)
 
 
 def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
@@ -85,7 +107,7 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
         return _resume(plan, plan.request.resume, terminal)
     now = datetime.now().astimezone()
     run_dir = plan.request.run_dir or _state_dir() / f"{plan.kernel}-{now:%Y%m%d-%H%M%S}"
-    worktree = repo.open_worktree(plan.workload.kernel_file, plan.kernel, run_dir, f"{now:%Y-%m-%d}")
+    worktree = repo.plan_worktree(plan.workload.kernel_file, plan.kernel, run_dir, f"{now:%Y-%m-%d}")
     start = Start(
         kernel=plan.kernel,
         workload=str(plan.workload.path.resolve()),
@@ -101,6 +123,11 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
         options={"rounding": plan.rounding, "target": plan.target},
     )
     journal = Journal.create(run_dir / "journal.jsonl", start)
+    try:
+        repo.create(worktree)
+    except RepositoryError:
+        journal.discard()
+        raise
     if worktree.uncommitted:
         names = ", ".join(worktree.uncommitted[:5])
         terminal.on_note(
@@ -128,6 +155,7 @@ def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHead
     run, header = _run(plan, worktree, journal, terminal)
     run.strategy.remember(state.tree or {})
     run.iterations += [row for row in state.iterations if row.verdict != "ready"]
+    run.write_results()
     terminal.on_start(header, tuple(run.iterations))
     return run, header
 
@@ -172,9 +200,11 @@ def _bench(plan: Plan, worktree: Worktree) -> Bench | None:
     elif plan.gpu is None:
         return None
     else:
+        if plan.gpus:  # for what is not spread, such as profiling
+            isolate.environment.set({gpu_pool.VISIBLE: plan.gpus[0]})
         capability = plan.gpu.compute_capability
         names = counters(parse_capability(capability) if capability else None)
-        bench = DeviceBench(described, plan.gpu, names, _observations)
+        bench = DeviceBench(described, plan.gpu, names, _observations, gpus=gpu_pool.executors(plan.gpus))
     return RecordingBench(bench, request.record) if request.record is not None else bench
 
 

@@ -13,7 +13,7 @@ from kdiag.executors.decide import gain_pct
 from kdiag.executors.gates.no_op import machine_code
 from kdiag.isolate import Died
 from kdiag.loop.attempt import Arena, Parent
-from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan
+from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan, proposed
 from kdiag.loop.compiler import of_kernel
 from kdiag.loop.experience import Memory
 from kdiag.loop.findings import Findings, gather
@@ -21,7 +21,7 @@ from kdiag.loop.pairing import Known, with_pairs
 from kdiag.loop.racing import MOST, Result, race
 from kdiag.planner.predictions import check, predicted
 from kdiag.planner.tree import PriorityTree, State, from_suggestions, remembered
-from kdiag.records import CompileFailure, Iteration, Observations, Prediction, Suggestion, parts
+from kdiag.records import CompileFailure, Iteration, Observations, Prediction, Proposal, Suggestion, parts
 
 # The least speed-up, by the optimistic end of its prior, for which an iteration is spent: the smallest gain that the
 # TileGym policy goes on for.
@@ -47,6 +47,7 @@ class Strategy:
     rounding: Rounding
     memory: Memory | None = None
     findings: Findings | None = None
+    proposals: tuple[Proposal, ...] = ()
     tree: PriorityTree = field(default_factory=lambda: from_suggestions(()))
     outraced: dict[Name, str] = field(default_factory=dict)
     one_by_one: set[str] = field(default_factory=set)
@@ -69,6 +70,7 @@ class Strategy:
                 f"Nothing can be verified here, without a GPU and without compiling: {failure.message}"
             )
         self.findings = found
+        self.proposals = proposed(source, self.arena.kernel, found, self.arena.compiler)
         self.earlier.add(machine_code(found.compilation))
         return found
 
@@ -83,6 +85,7 @@ class Strategy:
         request = PlanRequest(
             parent.source, arena.kernel, self.findings, self.rounding, headroom, verdicts, race=MOST
         )
+        request = replace(request, proposals=self.proposals)
         if self.memory is not None:
             request = replace(request, trials=self.memory.known)
         known = Known(arena.compiler.target, WORTH_TRYING, _measured(rows))

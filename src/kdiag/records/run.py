@@ -60,7 +60,7 @@ class NotEvaluated:
 class ConfigurationTiming:
     """Paired, interleaved timing of one configuration.
 
-    `speedup` is the median of the paired ratios parent/candidate with its 95 % interval `low`..`high`;
+    `speedup` is the typical ratio parent/candidate within a round, with its 95 % interval `low`..`high`;
     `noise_floor` the same statistic's distance from 1 for the parent against itself (A/A), as a ratio - 1.
     """
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,18 +126,20 @@ def with_section(text: str, section: str, run: str) -> str:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Replace `path` by `text`; a reader, or a crash, sees the old file or the new one and nothing between."""
+    """Replace `path` by `text`; a reader, or a crash, sees the old file or the new one and nothing between.
+
+    One process at a time may write a path: what a killed one left beside it is written over by the next.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    part = path.with_name(f".{path.name}.part")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
+        with part.open("w", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
+        part.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
 
 

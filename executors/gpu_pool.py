@@ -1,0 +1,89 @@
+"""One executor for each GPU that measures, and the configurations of a workload spread over them.
+
+An executor has the interface of `concurrent.futures`: here a thread whose children see one GPU alone. One of Dask or Ray
+that is bound to a GPU can take its place: functions of modules are submitted, with picklable arguments. A configuration
+stays on its GPU for the whole run, and parent and candidate in one process: cards differ by more than edits gain.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from kdiag import isolate
+from kdiag.errors import UsageError
+from kdiag.executors.bench import Baseline, Trial
+from kdiag.isolate import Died
+from kdiag.workload import Part, Workload
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
+Measured = TypeVar("Measured", Baseline, Trial)
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def visible(selection: str, count: int) -> tuple[str, ...]:
+    """The names that CUDA has for the selected GPUs, "0,1" or "all" of the `count` that torch sees.
+
+    Numbers count what is visible already. Raises UsageError for one that is not there.
+    """
+    names = [name for name in os.environ.get(VISIBLE, "").split(",") if name] or [
+        str(n) for n in range(count)
+    ]
+    words = [str(n) for n in range(count)] if selection == "all" else selection.split(",")
+    numbers = [int(word) for word in words if word.strip().isascii() and word.strip().isdecimal()]
+    if len(numbers) != len(words) or len(set(numbers)) != len(numbers) or not numbers:
+        raise UsageError(f"--gpus {selection} is no choice of GPUs; give numbers such as 0,1, or all.")
+    if max(numbers) >= min(count, len(names)):
+        raise UsageError(f"There is no GPU {max(numbers)}: torch sees {count}, counted from 0.")
+    return tuple(names[number] for number in numbers)
+
+
+def executors(devices: Sequence[str]) -> tuple[Executor, ...]:
+    """One for each GPU, by the name that CUDA has for it; jobs of one GPU run one after the other."""
+    return tuple(
+        ThreadPoolExecutor(1, f"gpu-{device}", isolate.environment.set, ({VISIBLE: device},))
+        for device in devices
+    )
+
+
+def on_each(
+    gpus: Sequence[Executor], job: Callable[[Request], Answer], requests: Sequence[Request], timeout_s: float
+) -> tuple[Answer | Died, ...]:
+    """What the job answers on each GPU, in a fresh child there; without a choice of GPUs, on the current one."""
+    if not gpus:
+        return tuple(isolate.run(job, request, timeout_s=timeout_s) for request in requests)
+    futures = [
+        gpu.submit(isolate.run, job, request, timeout_s=timeout_s)
+        for gpu, request in zip(gpus, requests, strict=True)
+    ]
+    try:
+        return tuple(future.result() for future in futures)
+    except KeyboardInterrupt:
+        isolate.kill_all()  # or the threads would wait for their children to the end
+        raise
+
+
+def parts(workload: Workload, count: int) -> tuple[Workload, ...]:
+    """The workload with a part of its configurations each, in their order; `count` is 0 where no GPU was chosen."""
+    return tuple(replace(workload, part=Part(n, max(count, 1))) for n in range(max(count, 1)))
+
+
+def joined(answers: Sequence[Measured | Died], times: str) -> Measured | Died:
+    """The parts as one; their field `times` is empty if any check failed. Dead if any part died.
+
+    What is known once of a card is that of the first GPU.
+    """
+    whole = [answer for answer in answers if not isinstance(answer, Died)]
+    if len(whole) < len(answers):
+        return next(answer for answer in answers if isinstance(answer, Died))
+    rows = [row for answer in whole for row in getattr(answer, times)]
+    changes: dict[str, Any] = {
+        "checks": tuple(check for answer in whole for check in answer.checks),
+        times: tuple(rows if all(answer.passed for answer in whole) else ()),
+    }
+    return replace(whole[0], **changes)

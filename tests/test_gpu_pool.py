@@ -1,0 +1,125 @@
+"""Configurations spread over GPUs, with two workers on the CPU in their place."""
+
+import os
+import time
+from concurrent.futures import Executor
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from kdiag.errors import UsageError
+from kdiag.executors import device_bench, device_jobs, gpu_pool
+from kdiag.executors.bench import Baseline, ConfigurationBaseline, Trial
+from kdiag.executors.device_bench import DeviceBench
+from kdiag.executors.device_jobs import BaselineRequest, TrialRequest
+from kdiag.isolate import Died
+from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu
+from kdiag.workload import Workload, load_part, read
+
+CARD = Gpu("stand-in", "9.0", 132)
+WORKLOAD = "KERNEL_FILE = 'kernel.py'\ndef configs(): return list(range(5))\n" + "".join(
+    f"def {name}(*_): ...\n" for name in ("make_inputs", "run", "reference", "bytes_moved", "flops")
+)
+
+
+def where(config: int) -> str:
+    return f"{config} on {os.environ[gpu_pool.VISIBLE]}"
+
+
+def baseline(request: BaselineRequest) -> Baseline:
+    rows = [
+        ConfigurationBaseline(where(config), 1.0, 0.0) for config in load_part(request.workload).configs()
+    ]
+    return Baseline((ConfigurationCheck("n", True, 0.0, 1.0),), tuple(rows), copy_gbs=4000.0)
+
+
+def trial(request: TrialRequest) -> Trial:
+    """Both parts at once, or the first one waits for the second in vain."""
+    part, meeting = request.workload.part, request.workload.path.parent
+    (meeting / str(part.number)).touch()
+    while len(list(meeting.glob("[01]"))) < part.count:
+        time.sleep(0.01)
+    fault = request.candidate.path.read_text()
+    if fault == "dies" and part.number == 1:
+        os._exit(7)
+    checks = (ConfigurationCheck(str(part.number), fault != "wrong" or part.number == 0, 0.0, 1.0),)
+    names = map(where, load_part(request.workload).configs())
+    return Trial(checks, tuple(ConfigurationTiming(name, 1, 1, 1, 1, 1, 0, 9) for name in names))
+
+
+@pytest.fixture
+def workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workload:
+    (tmp_path / "workload.py").write_text(WORKLOAD)
+    (tmp_path / "kernel.py").write_text("fine")
+    monkeypatch.setattr(device_jobs, "baseline", baseline)
+    monkeypatch.setattr(device_jobs, "trial", trial)
+    found = read(tmp_path)
+    assert isinstance(found, Workload)
+    return found
+
+
+def bench(workload: Workload, gpus: tuple[Executor, ...]) -> DeviceBench:
+    return DeviceBench(workload, CARD, (), lambda _path, _kernel: {}, 120.0, gpus)
+
+
+def test_each_configuration_is_measured_on_one_gpu_and_all_gpus_at_once(workload: Workload) -> None:
+    measured = bench(workload, gpu_pool.executors(("3", "GPU-7")))
+    expected = [f"{n} on {'3' if n < 2 else 'GPU-7'}" for n in range(5)]
+    kernel = workload.kernel_file
+    whole, answer = measured.baseline(kernel), measured.trial(kernel, kernel)
+    assert isinstance(whole, Baseline)
+    assert isinstance(answer, Trial)
+    assert [row.configuration for row in whole.configurations] == expected
+    assert (whole.copy_gbs, len(whole.checks)) == (4000.0, 2)
+    assert [timing.configuration for timing in answer.timings] == expected
+    assert answer.passed
+
+
+def test_what_is_wrong_or_dies_on_one_gpu_is_so_for_all(workload: Workload) -> None:
+    measured, candidate = (
+        bench(workload, gpu_pool.executors(("0", "1"))),
+        workload.path.parent / "candidate.py",
+    )
+    candidate.write_text("wrong")
+    answer = measured.trial(workload.kernel_file, candidate)
+    assert isinstance(answer, Trial)
+    assert (answer.passed, answer.timings, len(answer.checks)) == (False, (), 2)
+    candidate.write_text("dies")
+    answer = measured.trial(workload.kernel_file, candidate)
+    assert isinstance(answer, Died)
+    assert "exit code 7" in answer.message
+
+
+@pytest.mark.parametrize(
+    ("selection", "already", "names"),
+    [("all", "", ("0", "1")), ("1,0", "", ("1", "0")), ("1", "4,GPU-6", ("GPU-6",))],
+)
+def test_numbers_count_what_is_visible(
+    monkeypatch: pytest.MonkeyPatch, selection: str, already: str, names: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv(gpu_pool.VISIBLE, already)
+    assert gpu_pool.visible(selection, 2) == names
+
+
+@pytest.mark.parametrize("selection", ["2", "", "0,0", "-1", "one"])
+def test_a_gpu_that_is_not_there_is_refused(selection: str) -> None:
+    with pytest.raises(UsageError, match=r"no GPU 2: torch sees 2|no choice of GPUs"):
+        gpu_pool.visible(selection, 2)
+
+
+def probe(_: None) -> Gpu:
+    return Gpu("one" if os.environ[gpu_pool.VISIBLE] == "0" else "another", "9.0", 132)
+
+
+def two(_: None) -> int:
+    return 2
+
+
+def test_cards_of_several_kinds_are_refused(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_jobs, "devices", two)
+    monkeypatch.setattr(device_jobs, "probe", probe)
+    assert device_bench.choose_gpus("1", workload) == (("1",), Gpu("another", "9.0", 132))
+    with pytest.raises(UsageError, match="must be cards of one kind, and is: another, one"):
+        device_bench.choose_gpus("all", workload)

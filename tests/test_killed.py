@@ -1,0 +1,134 @@
+"""`kdiag auto` killed with SIGKILL at any point and resumed ends as if nothing had happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from auto_runs import Project, project
+from kdiag import isolate, journal
+from kdiag.isolate import Died
+from killed_runs import Attempt, run_auto
+
+BENCH = """grep -q '# faster' softmax.py && echo '{"latency_ms": 0.7}' || echo '{"latency_ms": 1.0}'"""
+COMMANDS = f"kernel = 'softmax.py'\n[test]\ncommand = 'true'\n[bench]\ncommand = '''{BENCH}'''\n"
+POINTS = (
+    "git branch 1",  # nothing is there yet
+    "git worktree 1",
+    "torn journal.jsonl 1",
+    "synced journal.jsonl 1",
+    "git cat-file 1",
+    "bash true 1",  # the tests of the unedited kernel
+    "torn journal.jsonl 2",
+    "rename perf_results.md 1",
+    "open softmax.py 5",  # half of the candidate may be in the worktree
+    f"bash {BENCH} 3",  # the first candidate is being measured
+    "git commit 1",
+    "git rev-parse 7",  # committed, and not in the journal
+    "git checkout 1",
+    "torn journal.jsonl 4",
+    "synced journal.jsonl 4",  # in the journal, and not in the table
+    "torn perf_results.md 2",
+    "rename perf_results.md 2",
+    "git checkout 2",
+    f"bash {BENCH} 22",  # the last comparison
+    "torn journal.jsonl 10",
+)
+
+
+@dataclass(frozen=True)
+class End:
+    """What is left of a run, but for times and hashes of commits."""
+
+    rows: list[tuple[Any, ...]]
+    source: str
+    commits: str
+    table: str
+    reason: str
+    sandbox: list[str]
+
+
+def start(
+    made: Project, *options: str, kill: str | None = None, log: Path | None = None, disk: int | None = None
+) -> int | Died:
+    where = ("--resume", str(made.run_dir)) if options == ("--resume",) else ("--run-dir", str(made.run_dir))
+    arguments = ("auto", str(made.root), "--yes", "--json", "--budget", "9999", *where)
+    return isolate.run(run_auto, Attempt(arguments, log, kill, disk), timeout_s=120)
+
+
+def made_in(folder: Path) -> Project:
+    made = project(folder, "softmax")
+    (made.root / "kdiag.toml").write_text(COMMANDS)
+    made.git("add", "-A")
+    made.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qm", "commands")
+    (made.root / "notes.txt").write_text("the user's own, not in git\n")
+    return made
+
+
+def end_of(made: Project) -> End:
+    events = journal.read(made.run_dir / "journal.jsonl")
+    begin = events[0]
+    assert isinstance(begin, journal.Start)
+    rows = [event.iteration for event in events if isinstance(event, journal.IterationDone)]
+    kept = [row.commit for row in rows if row.commit is not None]
+    assert made.git("rev-list", "--reverse", f"HEAD..{begin.branch}").split() == kept
+    assert made.git("branch", "--list", "cutile-perf-*").split()[-1] == begin.branch
+    assert made.git("-C", begin.worktree, "status", "--porcelain") == ""
+    return End(
+        rows=[(row.n, row.variant, row.verdict, row.correctness, row.latency_ms, row.reason) for row in rows],
+        source=made.git("show", f"{begin.branch}:softmax.py"),
+        commits=made.git("log", "--format=%s%n%b", f"HEAD..{begin.branch}"),
+        table=made.results,
+        reason=[event.reason for event in events if isinstance(event, journal.Stop)][-1],
+        sandbox=sorted(path.name for path in (made.run_dir / "worktree" / "sandbox").iterdir()),
+    )
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[End, list[str]]:
+    """How the run ends, and every event of it."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    made = made_in(folder)
+    assert start(made, log=folder / "events") == 0
+    end = end_of(made)
+    assert [row[1:3] for row in end.rows] == [
+        ("", "keep"),
+        ("faster", "keep"),
+        ("same", "inconclusive"),
+        ("similar", "inconclusive"),
+    ]
+    return end, (folder / "events").read_text().splitlines()
+
+
+def killed_and_resumed(folder: Path, point: str) -> End:
+    made = made_in(folder)
+    before = made.fingerprint()
+    died = start(made, kill=point)
+    assert isinstance(died, Died), f"{point} did not come"
+    assert "SIGKILL" in died.message
+    assert made.fingerprint() == before
+    begun = (made.run_dir / "journal.jsonl").exists()
+    answer = start(made, "--resume") if begun else start(made)
+    assert answer == 0, answer
+    assert made.fingerprint() == before
+    return end_of(made)
+
+
+@pytest.mark.parametrize("point", POINTS, ids=lambda point: point.replace(BENCH, "bench"))
+def test_a_run_killed_here_ends_like_one_that_was_not(
+    tmp_path: Path, undisturbed: tuple[End, list[str]], point: str
+) -> None:
+    assert killed_and_resumed(tmp_path, point) == undisturbed[0]
+
+
+@pytest.mark.slow
+def test_a_run_killed_anywhere_ends_like_one_that_was_not(
+    tmp_path: Path, undisturbed: tuple[End, list[str]]
+) -> None:
+    end, events = undisturbed
+    assert len(events) > 80
+    for number, point in enumerate(events):
+        assert killed_and_resumed(tmp_path / str(number), point) == end, point
