@@ -6,14 +6,16 @@ import pytest
 
 from auto_runs import Project, auto, project
 
-BENCH = """import json
+BENCH = """import ast, json
 source = open("softmax.py").read()
+ast.parse(source)
 ms = 0.7 if "exp2" in source else 1.0
 print(json.dumps({"latency_ms": ms, "configuration": "a"}))
 print(json.dumps({"latency_ms": 2 * ms, "configuration": "b"}))
 """
-TEST = """import subprocess, sys
+TEST = """import ast, subprocess, sys
 source = open("softmax.py").read()
+ast.parse(source)
 if "exp2" in source and WRONG:
     sys.exit("the result is wrong")
 if "exp2" in source and SNEAKY:
