@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import json
 import sys
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -66,6 +67,18 @@ def of_kernel_file(kernel_file: Path, named: Path | None) -> Workload | CommandW
         if path.is_file() and (found := read(path)).kernel_file.resolve() == kernel_file.resolve():
             return found
     return None
+
+
+def written(workload: Workload | CommandWorkload, folder: Path) -> Workload | CommandWorkload:
+    """The workload in a file: commands that have none (their path is the kernel file) become `folder/kdiag.toml`."""
+    if isinstance(workload, Workload) or workload.path != workload.kernel_file:
+        return workload
+    path = folder / "kdiag.toml"
+    lines = [f"kernel = {json.dumps(str(workload.kernel_file), ensure_ascii=False)}"]
+    for section, command in (("test", workload.test), ("bench", workload.bench)):
+        lines += ["", f"[{section}]", f"command = {json.dumps(command, ensure_ascii=False)}"]
+    path.write_text("\n".join(lines) + "\n")
+    return replace(workload, path=path)
 
 
 def is_workload(path: Path) -> bool:

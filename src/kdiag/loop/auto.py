@@ -18,10 +18,13 @@ from kdiag.loop import headroom
 from kdiag.loop.attempt import Arena, Parent, attempt
 from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan
 from kdiag.loop.compiler import of_kernel
+from kdiag.loop.experiments import log_of, write_log
 from kdiag.loop.findings import Findings, gather
+from kdiag.loop.target import NO_TARGET, Goal, Target, goal
 from kdiag.planner.tree import PriorityTree, State, from_suggestions
 from kdiag.records import CompileFailure, ConfigurationTiming, Evidence, Iteration, Suggestion
 from kdiag.reporters.commit_message import commit_message
+from kdiag.reporters.escalation import escalation
 from kdiag.reporters.markdown import perf_results, write_atomically
 from kdiag.reporters.terminal_auto import Terminal
 
@@ -44,6 +47,7 @@ class Options:
 
     rounding: Rounding
     report: Path | None = None
+    target: Target = NO_TARGET
 
 
 @dataclass
@@ -58,6 +62,7 @@ class Run:
     iterations: list[Iteration] = field(default_factory=list)
     baseline: Baseline | None = None
     now_ms: dict[str, float] = field(default_factory=dict)
+    goal: Goal | None = None
     findings: Findings | None = None
     tree: PriorityTree | None = None
     final: tuple[ConfigurationTiming, ...] = ()
@@ -77,12 +82,14 @@ class Run:
             parent = self._settle(row, suggestion, parent)
         self._measure_final(parent.source)
         self.journal.append(Stop(reason, _now()))
+        self._write_log(reason)
         return reason
 
     def interrupt(self) -> None:
         """Leave the best verified version and a truthful journal when the user stops the run."""
         repo.revert(self.arena.worktree)
         self.journal.append(Stop("interrupted by the user", _now()))
+        self._write_log("interrupted by the user")
 
     def _take_baseline(self) -> None:
         """Measure the unedited kernel, as row 0 of a new run. Raises KdiagError if it fails or is wrong."""
@@ -100,6 +107,8 @@ class Run:
                 "reference or the tolerance first."
             )
         self.baseline, self.now_ms = answer, headroom.times(answer)
+        usual = self.arena.policy.target_pct_of_peak
+        self.goal = goal(self.options.target, usual, answer, self.arena.bench.gpu())
         so_far = speedup_so_far(self.iterations)
         self.now_ms = {name: ms / so_far.get(name, 1.0) for name, ms in self.now_ms.items()}
         for line in headroom.describe(answer, self.now_ms):
@@ -148,7 +157,9 @@ class Run:
         self.terminal.on_note(f"bottleneck {diagnosis.bottleneck} ({causes or 'no cause shown'})")
         if question := asks_user(arena.policy, diagnosis.bottleneck):
             self.journal.append(Stop(question, _now()))
-            raise AsksUser(question)
+            self._write_log("stopped to ask")
+            evidence = escalation(question, diagnosis, self.iterations, self.journal.path.parent)
+            raise AsksUser(question, evidence)
         self.earlier.add(machine_code(self.findings.compilation))
         parent = Parent(source, self.findings.compilation, speedup_so_far(self.iterations))
         return self._rank(parent)
@@ -158,7 +169,13 @@ class Run:
         assert self.findings is not None
         tried = {(row.optimization, row.variant): row.verdict for row in self.iterations if row.n > 0}
         request = PlanRequest(
-            parent.source, self.arena.kernel, self.findings, self.options.rounding, self._headroom(), tried
+            parent.source,
+            self.arena.kernel,
+            self.findings,
+            self.options.rounding,
+            self._headroom(),
+            tried,
+            by_tier=self.arena.policy.by_tier,
         )
         suggestions = permitted(plan(request, self.arena.compiler), self.options.rounding)
         bottleneck = self.findings.diagnosis.bottleneck
@@ -190,6 +207,8 @@ class Run:
             open_candidates=open_candidates,
             elapsed_s=time.monotonic() - self.started,
             headroom_pct=None if left is None else (left - 1) * 100,
+            metric=self.goal.rate(self.now_ms) if self.goal else None,
+            target=self.goal.wanted if self.goal else None,
         )
         return stop_reason(self.arena.policy, self.iterations, progress)
 
@@ -241,6 +260,20 @@ class Run:
         self.iterations.append(row)
         self.terminal.on_iteration(row)
         write_atomically(self.results_file, perf_results(self.iterations))
+        self._write_log("in progress")
+
+    def _write_log(self, ending: str) -> None:
+        """The log of rounds, where something is measured."""
+        if self.baseline is not None:
+            earlier = self.arena.worktree.repository / "experiments" / "README.md"
+            before = headroom.times(self.baseline)
+            section = log_of(self.arena, self.iterations, self.goal, before, ending)
+            write_log(self.log_file, earlier, section, self.arena.worktree.branch)
+
+    @property
+    def log_file(self) -> Path:
+        """The project's `experiments/README.md` with this run's section, in the sandbox and never part of a commit."""
+        return repo.sandbox(self.arena.worktree) / "experiments" / "README.md"
 
     @property
     def results_file(self) -> Path:

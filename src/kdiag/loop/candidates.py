@@ -23,7 +23,8 @@ TIE = 0.97  # priors are not known to better than a few percent
 class PlanRequest:
     """One source to plan for. `headroom` is how many times faster the card's limits allow at most.
 
-    With `thorough` the most promising variant of every optimization is compiled, not only what may come first.
+    With `thorough` the most promising variant of every optimization is compiled, not only what may come first; with
+    `by_tier` the bottleneck's tiers come in their order, whatever the cause.
     """
 
     source: str
@@ -33,6 +34,7 @@ class PlanRequest:
     headroom: float | None = None
     tried: Mapping[tuple[str, str], str] | None = None
     thorough: bool = False
+    by_tier: bool = False
 
 
 def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
@@ -54,6 +56,7 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
         parent=request.findings.compilation,
         allow_rounding=request.allow_rounding,
         tried=request.tried or {},
+        by_tier=request.by_tier,
     )
     suggestions = rank(inputs)
     if isinstance(request.findings.compilation, CompileFailure):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from kdiag.loop.candidates import Rounding
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.findings import choose_kernel
+from kdiag.loop.request import Request, completed, described, policy_of, refuse_vendor
 from kdiag.records import Gpu, Observations
 from kdiag.reporters.run_summary import RunHeader
 from kdiag.reporters.terminal_auto import Terminal
@@ -36,28 +37,12 @@ DEFAULT_TARGET = "sm_90"
 
 
 @dataclass(frozen=True)
-class Request:
-    """What the command line asks for. `resume` is the directory of an earlier run."""
-
-    workload: Path
-    kernel: str | None
-    target: str | None
-    policy: Policy
-    exact: bool
-    allow_rounding: bool
-    report: Path | None = None
-    run_dir: Path | None = None
-    resume: Path | None = None
-    record: Path | None = None
-    replay: Path | None = None
-
-
-@dataclass(frozen=True)
 class Plan:
     """A run that only waits for the user's yes."""
 
     request: Request
     workload: Workload | CommandWorkload
+    policy: Policy
     kernel: str
     gpu: Gpu | None
     target: str
@@ -66,13 +51,23 @@ class Plan:
 
 def prepare(request: Request) -> Plan:
     """Read and check everything before anything is created. Raises KdiagError with what to correct."""
-    described = workloads.read(request.workload)
-    source = workloads.read_source(described.kernel_file)
-    kernel = choose_kernel(source, str(described.kernel_file), request.kernel)
+    request = completed(request)
+    workload = described(request)
+    source = workloads.read_source(workload.kernel_file)
+    kernel = choose_kernel(source, str(workload.kernel_file), request.kernel)
     gpu = ReplayBench(request.replay).gpu() if request.replay is not None else probe_gpu()
-    if gpu is None and isinstance(described, Workload) and (reason := cannot_compile()):
+    refuse_vendor(request.gpu, gpu)
+    if gpu is None and isinstance(workload, Workload) and (reason := cannot_compile()):
         raise ToolMissing(f"Nothing can be verified here, without a GPU and without compiling: {reason}")
-    return Plan(request, described, kernel, gpu, _target(request, gpu), _rounding(request, described))
+    return Plan(
+        request=request,
+        workload=workload,
+        policy=policy_of(request),
+        kernel=kernel,
+        gpu=gpu,
+        target=_target(request, gpu),
+        rounding=_rounding(request, workload),
+    )
 
 
 def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
@@ -82,6 +77,7 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
     now = datetime.now().astimezone()
     run_dir = plan.request.run_dir or _state_dir() / f"{plan.kernel}-{now:%Y%m%d-%H%M%S}"
     worktree = repo.open_worktree(plan.workload.kernel_file, plan.kernel, run_dir, f"{now:%Y-%m-%d}")
+    plan = replace(plan, workload=workloads.written(plan.workload, run_dir))
     start = Start(
         kernel=plan.kernel,
         workload=str(plan.workload.path.resolve()),
@@ -91,10 +87,15 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
         base_commit=worktree.base_commit,
         target=worktree.target.as_posix(),
         gpu=plan.gpu.name if plan.gpu else None,
-        policy=plan.request.policy.name,
+        policy=plan.policy.name,
         version=__version__,
         time=now.isoformat(),
-        options={"rounding": plan.rounding, "target": plan.target},
+        options={
+            "rounding": plan.rounding,
+            "target": plan.target,
+            "max_iterations": plan.request.max_iterations,
+            **plan.request.goal.as_dict(),
+        },
     )
     journal = Journal.create(run_dir / "journal.jsonl", start)
     if worktree.uncommitted:
@@ -128,43 +129,41 @@ def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHead
 
 
 def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -> tuple[Run, RunHeader]:
-    request, described = plan.request, plan.workload
-    compiler = Compiler(
-        described, described.kernel_file.name, plan.target, journal.path.parent / "candidates"
-    )
+    request, workload = plan.request, plan.workload
+    compiler = Compiler(workload, workload.kernel_file.name, plan.target, journal.path.parent / "candidates")
     original = repo.source_at(worktree, worktree.base_commit)
-    protected = [described.path.resolve()]
-    if isinstance(described, CommandWorkload):
+    protected = [workload.path.resolve()]
+    if isinstance(workload, CommandWorkload):
         protected.append(worktree.repository / "tests")
     arena = Arena(
         worktree=worktree,
         emulator=Emulator(compiler),
         kernel=plan.kernel,
         bench=_bench(plan, worktree),
-        policy=request.policy,
+        policy=plan.policy,
         protected=repo.hash_files(protected),
     )
-    run = Run(arena, journal, terminal, Options(plan.rounding, request.report), original)
+    run = Run(arena, journal, terminal, Options(plan.rounding, request.report, request.goal), original)
     gpu = plan.gpu.name if plan.gpu else None
     header = RunHeader(
-        plan.kernel, gpu, request.policy.name, worktree.branch, str(worktree.path), str(worktree.repository)
+        plan.kernel, gpu, plan.policy.name, worktree.branch, str(worktree.path), str(worktree.repository)
     )
     return run, header
 
 
 def _bench(plan: Plan, worktree: Worktree) -> Bench | None:
-    request, described = plan.request, plan.workload
+    request, workload = plan.request, plan.workload
     if request.replay is not None:
         return ReplayBench(request.replay)
     bench: Bench
-    if isinstance(described, CommandWorkload):
-        bench = CommandBench(described, worktree.path, worktree.file, plan.gpu)
+    if isinstance(workload, CommandWorkload):
+        bench = CommandBench(workload, worktree.path, worktree.file, plan.gpu)
     elif plan.gpu is None:
         return None
     else:
         capability = plan.gpu.compute_capability
         names = counters(parse_capability(capability) if capability else None)
-        bench = DeviceBench(described, plan.gpu, names, _observations)
+        bench = DeviceBench(workload, plan.gpu, names, _observations)
     return RecordingBench(bench, request.record) if request.record is not None else bench
 
 
@@ -178,13 +177,17 @@ def _target(request: Request, gpu: Gpu | None) -> str:
         raise UsageError(
             f"--target {request.target} is not this machine's GPU ({found}); leave --target out."
         )
-    return request.target or found or DEFAULT_TARGET
+    earlier = request.earlier.options.get("target") if request.earlier else None
+    return request.target or found or (str(earlier) if earlier else DEFAULT_TARGET)
 
 
-def _rounding(request: Request, described: Workload | CommandWorkload) -> Rounding:
+def _rounding(request: Request, workload: Workload | CommandWorkload) -> Rounding:
     if request.exact and request.allow_rounding:
         raise UsageError("--exact and --allow-rounding contradict each other; give one of them.")
-    declares = isinstance(described, CommandWorkload) or described.declares_tolerance
+    earlier = request.earlier.options.get("rounding") if request.earlier else None
+    if not (request.exact or request.allow_rounding) and earlier in {"no", "yes"}:
+        return "no" if earlier == "no" else "yes"
+    declares = isinstance(workload, CommandWorkload) or workload.declares_tolerance
     return "no" if request.exact else "yes" if request.allow_rounding or declares else "ask"
 
 
