@@ -55,7 +55,9 @@ NO_GPU = (
 )
 @click.option("--max-iterations", type=click.IntRange(min=1), help="Rounds at most, no-ops not counted.")
 @click.option("--gpu", type=click.Choice(VENDORS), help="nvidia insists on a GPU.  [default: auto]")
-@click.option("--continue-anyway", is_flag=True, help="Go on where the policy would stop to ask you.")
+@click.option(
+    "--continue-anyway", is_flag=True, help="Go on where the policy asks you, or ends at a small gain."
+)
 @click.option("--exact", is_flag=True, help="Never apply an edit that changes rounding.")
 @click.option(
     "--allow-rounding", is_flag=True, help="Apply edits that change rounding without a declared tolerance."

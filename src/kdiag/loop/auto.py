@@ -10,7 +10,7 @@ from pathlib import Path
 from kdiag.errors import AsksUser, KdiagError
 from kdiag.executors import repo
 from kdiag.executors.bench import Baseline, Counters, Trial
-from kdiag.executors.decide import Progress, asks_user, gain_pct, speedup_so_far, stop_reason
+from kdiag.executors.decide import Progress, asks_user, gain_pct, round_status, speedup_so_far, stop_reason
 from kdiag.executors.gates.no_op import machine_code
 from kdiag.isolate import Died
 from kdiag.journal import CandidateReady, IterationDone, Journal, Stop, Tree
@@ -80,6 +80,7 @@ class Run:
             assert suggestion.proposal is not None
             row = attempt(self._next_number(), suggestion.proposal, parent, self.arena)
             parent = self._settle(row, suggestion, parent)
+            self._tell_round(self.iterations[-1])
         self._measure_final(parent.source)
         self.journal.append(Stop(reason, _now()))
         self._write_log(reason)
@@ -202,15 +203,26 @@ class Run:
         return reason
 
     def _policy_stop(self, open_candidates: int) -> str | None:
+        return stop_reason(self.arena.policy, self.iterations, self._progress(open_candidates))
+
+    def _tell_round(self, row: Iteration) -> None:
+        """Where a run has a target: how the round ended, in the words of the optimization loop."""
+        progress = self._progress(1)
+        if progress.target is None or progress.metric is None or self.goal is None:
+            return
+        word = round_status(row, progress, last=self._stop() is not None)
+        reached = f"{progress.metric:.4g} of {progress.target:.4g} {self.goal.unit}"
+        self.terminal.on_note(f"round {row.n}: {word}, {reached}")
+
+    def _progress(self, open_candidates: int) -> Progress:
         left = self._headroom()
-        progress = Progress(
+        return Progress(
             open_candidates=open_candidates,
             elapsed_s=time.monotonic() - self.started,
             headroom_pct=None if left is None else (left - 1) * 100,
             metric=self.goal.rate(self.now_ms) if self.goal else None,
             target=self.goal.wanted if self.goal else None,
         )
-        return stop_reason(self.arena.policy, self.iterations, progress)
 
     def _headroom(self) -> float | None:
         return None if self.baseline is None else headroom.headroom(self.baseline, self.now_ms)

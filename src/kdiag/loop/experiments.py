@@ -25,7 +25,9 @@ def log_of(
     best = kept[-1] if kept else None
     unit = goal.unit if goal else ""
     share = goal.pct_of_peak(best) if goal else None
-    final = final_line(best, unit, share, len(attempts(iterations)), ending)
+    wanted = goal.wanted if goal else None
+    met = best is not None and wanted is not None and best >= wanted
+    final = final_line(best, unit, share, len(attempts(iterations)), "target met" if met else ending)
     gpu = arena.bench.gpu() if arena.bench else None
     return experiments_log(arena.kernel, gpu.name if gpu else "no GPU", unit, rounds, final)
 

@@ -91,6 +91,7 @@ def policy_of(request: Request) -> Policy:
         budget_s=policy.budget_s if request.budget is None else request.budget,
         max_iterations=request.max_iterations or policy.max_iterations,
         ask_when=() if request.continue_anyway else policy.ask_when,
+        stop_on_small_gain=policy.stop_on_small_gain and not request.continue_anyway,
     )
 
 
