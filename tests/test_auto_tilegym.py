@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -89,16 +88,3 @@ def test_an_operator_is_tuned_by_its_own_tests_and_resumed_from_its_journal(
     assert code == 0, resumed
     assert resumed["iterations"] == summary["iterations"]
     assert resumed["stop_reason"] == summary["stop_reason"]
-
-
-def test_an_installed_copy_that_hides_the_edited_file_ends_the_run(
-    checkout: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tests = checkout.root / "tests" / "ops" / "test_softmax.py"
-    installed = checkout.root.parent / "installed"
-    shutil.copytree(checkout.root / "src", installed)
-    tests.write_text(f"import sys\nsys.path.insert(0, {str(installed)!r})\n{TESTS}")
-    checkout.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qam", "installed")
-    code, answer = auto(checkout, capsys, "--tilegym", "softmax")
-    assert code == 1
-    assert "the test and benchmark command runs another copy of" in answer["stderr"]

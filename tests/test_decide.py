@@ -17,7 +17,6 @@ from kdiag.rules import load_policies
 from verdict_cases import (
     ADAPTIVE,
     COMPILED,
-    OPTIMIZE_LOOP,
     POLICIES,
     RIGHT,
     TILEGYM,
@@ -108,24 +107,6 @@ def test_a_small_gain_below_the_noise_floor_is_inconclusive_and_the_floor_is_in_
     verdict = decide(outcome(timing(1.015, width=0.001, floor=0.02)), TILEGYM)
     assert verdict.name == "inconclusive"
     assert "noise floor 2.0 %" in verdict.reason
-
-
-@pytest.mark.parametrize(
-    ("speedup", "stop", "lower"),
-    [
-        (1.05, False, False),
-        (1.0499, False, True),
-        (1.02, False, True),
-        (1.0199, True, True),
-        (1.01, True, True),
-    ],
-)
-def test_the_sizes_of_a_gain_under_the_tilegym_policy(speedup: float, stop: bool, lower: bool) -> None:
-    verdict = decide(outcome(timing(speedup)), TILEGYM)
-    assert (verdict.name, verdict.stop, verdict.lower_priority) == ("keep", stop, lower)
-    assert not decide(outcome(timing(speedup)), ADAPTIVE).stop
-    assert not decide(outcome(timing(speedup)), replace(TILEGYM, stop_on_small_gain=False)).stop
-    assert not decide(outcome(timing(speedup)), OPTIMIZE_LOOP).lower_priority
 
 
 def test_a_regression_is_a_time_that_grew_by_more_than_2_pct() -> None:

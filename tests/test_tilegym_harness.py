@@ -26,6 +26,9 @@ FILES = {
     "tests/ops/test_rms_norm.py": "class Test:\n    def test_op(self): ...\n    def test_perf(self): ...\n",
     "tests/ops/test_attention.py": "def test_perf_llm(): ...\n",
     "tests/ops/test_softmax.py": "def test_op(): ...\n",
+    "src/tilegym/ops/cutile/gelu.py": "",
+    "tests/ops/activation/test_gelu.py": "",
+    "tests/ops/experimental/test_gelu.py": "",
     "tests/ops/activation/test_relu.py": "def test_perf(): ...\n",
     "tests/ops/experimental/test_relu.py": "def test_perf(): ...\n",
     "tests/suites/liger/test_relu.py": "def test_perf(): ...\n",
@@ -72,6 +75,7 @@ def test_the_commands_are_those_of_tilegyms_own_instructions(checkout: Path) -> 
     [
         ("softmax", "tests/ops/test_softmax.py has no test_perf.*give --bench"),
         ("align_block", "align.py has no test_align.py in tests; give --test and --bench"),
+        ("gelu", r"has several test files \(.*activation.*experimental.*\); give --test and --bench"),
         ("twice", "twice is several operators: .*flashinfer/cutile/twice.py, .*liger/cutile/twice.py"),
         ("rmsnorm", "no cuTile operator rmsnorm; choose one of rms_norm"),
     ],
@@ -79,17 +83,6 @@ def test_the_commands_are_those_of_tilegyms_own_instructions(checkout: Path) -> 
 def test_what_is_not_there_is_said_with_the_choices(checkout: Path, name: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         workload_of(find_operator(checkout, name), None, None)
-
-
-def test_two_test_files_of_one_name_are_not_guessed_between(checkout: Path) -> None:
-    (checkout / "tests/ops/activation/test_relu.py").rename(checkout / "tests/ops/test_elsewhere.py")
-    nested = checkout / "tests/ops/other/test_relu.py"
-    nested.parent.mkdir()
-    nested.write_text("def test_perf(): ...\n")
-    operator = find_operator(checkout, "activation/relu")
-    with pytest.raises(UsageError, match=r"several test files \(.*experimental.*other.*\); give --bench"):
-        workload_of(operator, "true", None)
-    assert workload_of(operator, "true", "false").bench == ("bash", "-c", "false")
 
 
 def test_outside_of_a_checkout(tmp_path: Path) -> None:

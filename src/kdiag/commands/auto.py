@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
+from typing import get_args
 
 import click
 from rich.console import Console
@@ -13,9 +14,9 @@ from rich.console import Console
 from kdiag.errors import AsksUser, UsageError
 from kdiag.loop.auto import Run
 from kdiag.loop.compiler import TARGETS
-from kdiag.loop.request import VENDORS, Request, Vendor
+from kdiag.loop.request import Request
 from kdiag.loop.setup import Plan, begin, prepare
-from kdiag.loop.target import METRICS, Metric, Target, percent
+from kdiag.loop.target import METRICS, Metric, Target, Vendor
 from kdiag.reporters import json_auto
 from kdiag.reporters.run_summary import RunHeader, RunSummary
 from kdiag.reporters.terminal_auto import Terminal
@@ -54,7 +55,7 @@ NO_GPU = (
     "--target-pct-of-peak", type=POSITIVE, help="Stop at this share of the card's peak: 70, or 0.7."
 )
 @click.option("--max-iterations", type=click.IntRange(min=1), help="Rounds at most, no-ops not counted.")
-@click.option("--gpu", type=click.Choice(VENDORS), help="nvidia insists on a GPU.  [default: auto]")
+@click.option("--gpu", type=click.Choice(get_args(Vendor)), help="nvidia insists on a GPU.  [default: auto]")
 @click.option(
     "--continue-anyway", is_flag=True, help="Go on where the policy asks you, or ends at a small gain."
 )
@@ -114,9 +115,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         bench=bench,
         target=target,
         policy=policy,
-        goal=Target(target_metric, target_value, percent(target_pct_of_peak)),
-        max_iterations=max_iterations,
-        gpu=gpu,
+        goal=Target(target_metric, target_value, target_pct_of_peak, max_iterations, gpu),
         exact=exact,
         allow_rounding=allow_rounding,
         continue_anyway=continue_anyway,

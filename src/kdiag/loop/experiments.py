@@ -24,7 +24,7 @@ def log_of(
     kept = [each.metric for each in rounds if each.iteration.verdict == "keep" and each.metric is not None]
     best = kept[-1] if kept else None
     unit = goal.unit if goal else ""
-    share = goal.pct_of_peak(best) if goal else None
+    share = 100 * best / goal.peak if goal and goal.peak and best is not None else None
     wanted = goal.wanted if goal else None
     met = best is not None and wanted is not None and best >= wanted
     final = final_line(best, unit, share, len(attempts(iterations)), "target met" if met else ending)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
 
 from kdiag import journal, run_state
 from kdiag import workload as workloads
@@ -12,13 +11,10 @@ from kdiag.diagnose.source.read import read_source
 from kdiag.errors import KdiagError, UsageError
 from kdiag.executors import tilegym
 from kdiag.journal import Start
-from kdiag.loop.target import METRICS, NO_TARGET, Target, from_toml
+from kdiag.loop.target import NO_TARGET, Target, Vendor, from_table, from_toml
 from kdiag.records import Gpu
 from kdiag.rules.load_policies import DEFAULT, Policy, load
 from kdiag.workload import CommandWorkload, Workload
-
-Vendor = Literal["auto", "nvidia", "amd"]
-VENDORS: tuple[Vendor, ...] = get_args(Vendor)
 
 
 @dataclass(frozen=True)
@@ -36,8 +32,6 @@ class Request:
     target: str | None = None
     policy: str | None = None
     goal: Target = NO_TARGET
-    max_iterations: int | None = None
-    gpu: Vendor | None = None
     exact: bool = False
     allow_rounding: bool = False
     continue_anyway: bool = False
@@ -51,36 +45,25 @@ class Request:
 
 
 def completed(request: Request) -> Request:
-    """The request with all that the journal of the resumed run knows, then the workload's own `[target]`.
+    """The request with what the journal of the resumed run knows, then the workload's own `[target]`.
 
-    Raises JournalError if `resume` holds no run, UsageError if what is given contradicts it, WorkloadError for a `[target]` that says something else.
+    Raises JournalError if `resume` holds no run, UsageError if what is given contradicts it, WorkloadError for a
+    `[target]` that says something else.
     """
     if request.resume is not None:
         if request.tilegym or request.test or request.bench:
-            raise UsageError(
-                "--resume takes tests and benchmark from the run; leave --tilegym, --test and --bench out."
-            )
+            raise UsageError("--resume takes tests and benchmark from the run; leave them out.")
         start = run_state.state(journal.read(request.resume / "journal.jsonl")).start
+        asked = {key: value for key, value in start.options.items() if key in asdict(NO_TARGET)}
         request = replace(
             request,
             earlier=start,
             workload=request.workload or Path(start.workload),
             kernel=request.kernel or start.kernel,
             policy=request.policy or start.policy,
-            goal=request.goal.over(_earlier_goal(start)),
-            max_iterations=request.max_iterations or _whole(start.options.get("max_iterations")),
+            goal=request.goal.over(from_table(asked, str(request.resume))),
         )
-    own, rest = from_toml(request.workload)
-    named = rest.get("gpu")
-    vendor = next((known for known in VENDORS if known == named), None)
-    if named is not None and vendor is None:
-        raise UsageError(f"gpu in [target] is {named!r}; it is one of {', '.join(VENDORS)}.")
-    return replace(
-        request,
-        goal=request.goal.over(own),
-        max_iterations=request.max_iterations or _whole(rest.get("max_iterations")),
-        gpu=request.gpu or vendor or "auto",
-    )
+    return replace(request, goal=request.goal.over(from_toml(request.workload)))
 
 
 def policy_of(request: Request) -> Policy:
@@ -89,7 +72,7 @@ def policy_of(request: Request) -> Policy:
     return replace(
         policy,
         budget_s=policy.budget_s if request.budget is None else request.budget,
-        max_iterations=request.max_iterations or policy.max_iterations,
+        max_iterations=request.goal.max_iterations or policy.max_iterations,
         ask_when=() if request.continue_anyway else policy.ask_when,
         stop_on_small_gain=policy.stop_on_small_gain and not request.continue_anyway,
     )
@@ -141,23 +124,7 @@ def refuse_vendor(vendor: Vendor | None, gpu: Gpu | None) -> None:
     """Raise KdiagError where cuTile cannot run: on AMD's cards, or where NVIDIA's are asked for and there is none."""
     if vendor == "amd":
         raise KdiagError(
-            "cuTile does not exist for AMD GPUs; run kdiag on an NVIDIA GPU, or without one (--gpu auto)."
+            "cuTile does not exist for AMD GPUs; run kdiag with an NVIDIA GPU, or without one (--gpu auto)."
         )
     if vendor == "nvidia" and gpu is None:
-        raise KdiagError(
-            "There is no NVIDIA GPU that torch can use here; --gpu auto leaves compiled candidates as patches."
-        )
-
-
-def _earlier_goal(start: Start) -> Target:
-    metric = start.options.get("metric")
-    value, share = (start.options.get(key) for key in ("value", "pct_of_peak"))
-    return Target(
-        next((known for known in METRICS if known == metric), None),
-        float(value) if isinstance(value, int | float) else None,
-        float(share) if isinstance(share, int | float) else None,
-    )
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+        raise KdiagError("torch finds no NVIDIA GPU here; --gpu auto leaves compiled candidates as patches.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def prepare(request: Request) -> Plan:
     source = workloads.read_source(workload.kernel_file)
     kernel = choose_kernel(source, str(workload.kernel_file), request.kernel)
     gpu = ReplayBench(request.replay).gpu() if request.replay is not None else probe_gpu()
-    refuse_vendor(request.gpu, gpu)
+    refuse_vendor(request.goal.gpu, gpu)
     if gpu is None and isinstance(workload, Workload) and (reason := cannot_compile()):
         raise ToolMissing(f"Nothing can be verified here, without a GPU and without compiling: {reason}")
     return Plan(
@@ -90,12 +90,7 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
         policy=plan.policy.name,
         version=__version__,
         time=now.isoformat(),
-        options={
-            "rounding": plan.rounding,
-            "target": plan.target,
-            "max_iterations": plan.request.max_iterations,
-            **plan.request.goal.as_dict(),
-        },
+        options={"rounding": plan.rounding, "target": plan.target, **asdict(plan.request.goal)},
     )
     journal = Journal.create(run_dir / "journal.jsonl", start)
     if worktree.uncommitted:
