@@ -90,8 +90,12 @@ def test_a_run_that_asks_goes_on_from_its_journal_alone_and_ends_at_its_target(
 ) -> None:
     made = commands(tmp_path)
     target = ("--target-metric", "gbps", "--target-value", "700", "--max-iterations", "30")
-    asks = replace(load_policies.load("tilegym"), ask_when=("balanced", "memory", "compute", "latency", "unknown"))
-    monkeypatch.setattr(request, "load", {"tilegym": asks, "optimize-loop": request.load("optimize-loop")}.get)
+    asks = replace(
+        load_policies.load("tilegym"), ask_when=("balanced", "memory", "compute", "latency", "unknown")
+    )
+    monkeypatch.setattr(
+        request, "load", {"tilegym": asks, "optimize-loop": request.load("optimize-loop")}.get
+    )
     code, asked = auto(made, capsys, "--policy", "tilegym", *target)
     assert (code, [row["n"] for row in asked["iterations"]]) == (3, [0])
     assert "the policy tilegym asks you to decide" in asked["stop_reason"]
