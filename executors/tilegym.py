@@ -52,9 +52,9 @@ def checkout_of(path: Path) -> Path | None:
 
 
 def find_operator(start: Path, name: str) -> Operator:
-    """The operator called `name`: a file's name, or a name it is registered by.
+    """The operator whose file is called `name`, or that is registered by it; "liger/rms_norm" is a suite's.
 
-    A name that `ops` and suites share is the one of `ops`; "liger/rms_norm" is the suite's. Raises UsageError, naming the choices, if `start` is in no checkout or there is not one such operator.
+    Raises UsageError, naming the choices, if `start` is in no checkout or there is not one such operator.
     """
     checkout = checkout_of(start)
     if checkout is None:
@@ -140,9 +140,9 @@ def _test_files(checkout: Path, file: Path) -> tuple[Path, ...]:
 def _choices(name: str, found: list[Path], files: list[Path]) -> str:
     if found:
         return f"{name} is several operators: {_names(found)}; name one of these files."
-    stems = [file.stem for file in files]
-    near = difflib.get_close_matches(name, stems, n=5, cutoff=0.5) or sorted(stems)
-    return f"TileGym has no cuTile operator {name}; choose one of {_names(near)}."
+    near = difflib.get_close_matches(name, [file.stem for file in files], n=5, cutoff=0.5)
+    advice = f"did you mean {_names(near)}?" if near else f"name a file below {OPS}."
+    return f"TileGym has no cuTile operator {name}; {advice}"
 
 
 def _names(things: Iterable[object]) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,11 +12,9 @@ from kdiag.executors.decide import (
     decide,
     gain_pct,
 )
-from kdiag.executors.paired_statistics import noise_floor, paired_ratio
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, GateRecord
 from kdiag.rules import load_policies
 from verdict_cases import (
-    ADAPTIVE,
     POLICIES,
     outcome,
 )
@@ -83,33 +79,3 @@ def test_a_surely_slower_configuration_is_always_reverted(
 ) -> None:
     worse = replace(rows[0], speedup=0.7, low=0.69, high=0.71)
     assert decide(outcome(worse, *rows[1:]), policy).name == "revert"
-
-
-def simulated(
-    rng: np.random.Generator, speedup: float, noise: float, samples: int = 30
-) -> ConfigurationTiming:
-    """Three interleaved runs a round on a card whose clock drifts, as the bench makes them."""
-    drift = np.exp(np.cumsum(rng.normal(0, 0.01, samples)))
-    parent, again, candidate = (drift * np.exp(rng.normal(0, noise, samples)) for _ in range(3))
-    ratio = paired_ratio(parent, candidate / speedup)
-    return ConfigurationTiming(
-        "s", 1.0, 1.0, ratio.median, ratio.low, ratio.high, noise_floor(parent, again), samples
-    )
-
-
-@pytest.mark.parametrize("configurations", [1, 4])
-@pytest.mark.parametrize("noise", [0.002, 0.05])
-def test_identical_kernels_are_almost_never_kept_and_a_real_gain_is(
-    configurations: int, noise: float
-) -> None:
-    rng = np.random.default_rng(7)
-
-    def kept(speedup: float, runs: int) -> float:
-        verdicts = [
-            decide(outcome(*(simulated(rng, speedup, noise) for _ in range(configurations))), ADAPTIVE).name
-            for _ in range(runs)
-        ]
-        return verdicts.count("keep") / runs
-
-    assert kept(1.0, 150) <= 0.02
-    assert kept(1.3, 20) == 1.0

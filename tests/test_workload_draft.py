@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from auto_runs import EXAMPLES
 from kdiag import cli
 from kdiag.workload import Workload, read
 
@@ -62,11 +61,3 @@ def test_a_file_that_does_not_launch_its_kernel_has_no_draft(
     kernel.write_text(KERNEL.partition("def scaled")[0])
     assert cli.run(["workload", str(kernel)]) == 2
     assert "No function of" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("example", ["softmax", "matmul_bf16", "rms_norm", "vector_add", "silu_and_mul"])
-def test_the_wrappers_of_the_examples_are_found(example: str, capsys: pytest.CaptureFixture[str]) -> None:
-    file = EXAMPLES / example / f"{example}.py"
-    if file.is_file():
-        assert cli.run(["workload", str(file)]) == 0
-        assert "return module." in capsys.readouterr().out
