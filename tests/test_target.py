@@ -10,7 +10,7 @@ import pytest
 from kdiag import journal
 from kdiag.errors import KdiagError, UsageError, WorkloadError
 from kdiag.executors.bench import Baseline, ConfigurationBaseline
-from kdiag.loop.request import Request, completed, described, policy_of, refuse_vendor
+from kdiag.loop.request import Request, completed, describe, policy_of, refuse_vendor
 from kdiag.loop.target import NO_TARGET, Goal, Target, from_toml, goal
 from kdiag.records import Cause, Diagnosis, Evidence, Gpu, Iteration
 from kdiag.reporters.escalation import escalation
@@ -118,14 +118,14 @@ def test_what_cannot_run_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(KdiagError, match="no NVIDIA GPU"):
         refuse_vendor("nvidia", None)
     with pytest.raises(UsageError, match="Name a workload or a kernel file"):
-        described(Request())
+        describe(Request())
     file = tmp_path / "k.py"
     file.write_text("import cuda.tile as ct\n\n@ct.kernel\ndef k(x):\n    pass\n")
     with pytest.raises(
         UsageError, match=f"Nothing says how to run and check {file}: give --test and --bench"
     ):
-        described(Request(workload=file))
-    assert described(Request(workload=file, test="true", bench="false")).path == file
+        describe(Request(workload=file))
+    assert describe(Request(workload=file, test="true", bench="false")).path == file
 
 
 def test_who_is_asked_sees_the_figures_what_was_tried_and_how_to_go_on() -> None:

@@ -77,6 +77,7 @@ def written(workload: Workload | CommandWorkload, folder: Path) -> Workload | Co
     lines = [f"kernel = {json.dumps(str(workload.kernel_file), ensure_ascii=False)}"]
     for section, command in (("test", workload.test), ("bench", workload.bench)):
         lines += ["", f"[{section}]", f"command = {json.dumps(command, ensure_ascii=False)}"]
+    folder.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n")
     return replace(workload, path=path)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from dataclasses import fields
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 from rich.console import Console
@@ -14,9 +15,10 @@ from rich.console import Console
 from kdiag.errors import AsksUser, UsageError
 from kdiag.loop.auto import Run
 from kdiag.loop.compiler import TARGETS
+from kdiag.loop.experiments import log_file
 from kdiag.loop.request import Request
 from kdiag.loop.setup import Plan, begin, prepare
-from kdiag.loop.target import METRICS, Metric, Target, Vendor
+from kdiag.loop.target import METRICS, Target, Vendor
 from kdiag.reporters import json_auto
 from kdiag.reporters.run_summary import RunHeader, RunSummary
 from kdiag.reporters.terminal_auto import Terminal
@@ -77,62 +79,21 @@ NO_GPU = (
 )
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
-def command(  # noqa: PLR0913, PLR0917 - one parameter an option
-    workload: Path | None,
-    tilegym: str | None,
-    test: str | None,
-    bench: str | None,
-    kernel: str | None,
-    target: str | None,
-    policy: str | None,
-    target_metric: Metric | None,
-    target_value: float | None,
-    target_pct_of_peak: float | None,
-    max_iterations: int | None,
-    gpu: Vendor | None,
-    continue_anyway: bool,
-    exact: bool,
-    allow_rounding: bool,
-    budget: float | None,
-    report: Path | None,
-    run_dir: Path | None,
-    resume: Path | None,
-    record: Path | None,
-    replay: Path | None,
-    yes: bool,
-    as_json: bool,
-) -> None:
+def command(*, yes: bool, as_json: bool, **options: Any) -> None:
     """Optimize the kernel of WORKLOAD: a workload .py, a kdiag.toml, the folder with one, or a kernel file.
 
     Works in a git worktree on a branch of its own. Your checkout is not touched, and at any stop the branch holds the
     best version that was verified. --resume needs nothing else: the journal of the run knows the rest.
     """
-    request = Request(
-        workload=workload,
-        kernel=kernel,
-        tilegym=tilegym,
-        test=test,
-        bench=bench,
-        target=target,
-        policy=policy,
-        goal=Target(target_metric, target_value, target_pct_of_peak, max_iterations, gpu),
-        exact=exact,
-        allow_rounding=allow_rounding,
-        continue_anyway=continue_anyway,
-        budget=budget,
-        report=report,
-        run_dir=run_dir,
-        resume=resume,
-        record=record,
-        replay=replay,
-    )
+    goal = Target(**{entry.name: options.pop(entry.name) for entry in fields(Target)})
+    request = Request(goal=goal, **options)
     plan = prepare(request)
     if not yes:
         _confirm(plan)
     terminal = Terminal()
     run, header = begin(plan, terminal)
     with run.journal:
-        if resume is None:
+        if request.resume is None:
             terminal.on_start(header)
         if run.arena.bench is None:
             terminal.on_note(NO_GPU)
@@ -184,7 +145,7 @@ def _confirm(plan: Plan) -> None:
 def _summary(run: Run, header: RunHeader, reason: str) -> RunSummary:
     files = {"journal": str(run.journal.path)}
     if run.results_file.is_file() and run.arena.bench is not None:
-        files |= {"results": str(run.results_file), "log": str(run.log_file)}
+        files |= {"results": str(run.results_file), "log": str(log_file(run.arena.worktree))}
     hint = ""
     if run.patches.is_dir():
         files["patches"] = str(run.patches)

@@ -18,7 +18,7 @@ from kdiag.loop import headroom
 from kdiag.loop.attempt import Arena, Parent, attempt
 from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan
 from kdiag.loop.compiler import of_kernel
-from kdiag.loop.experiments import log_of, write_log
+from kdiag.loop.experiments import write_log
 from kdiag.loop.findings import Findings, gather
 from kdiag.loop.target import NO_TARGET, Goal, Target, goal
 from kdiag.planner.tree import PriorityTree, State, from_suggestions
@@ -275,17 +275,8 @@ class Run:
         self._write_log("in progress")
 
     def _write_log(self, ending: str) -> None:
-        """The log of rounds, where something is measured."""
         if self.baseline is not None:
-            earlier = self.arena.worktree.repository / "experiments" / "README.md"
-            before = headroom.times(self.baseline)
-            section = log_of(self.arena, self.iterations, self.goal, before, ending)
-            write_log(self.log_file, earlier, section, self.arena.worktree.branch)
-
-    @property
-    def log_file(self) -> Path:
-        """The project's `experiments/README.md` with this run's section, in the sandbox and never part of a commit."""
-        return repo.sandbox(self.arena.worktree) / "experiments" / "README.md"
+            write_log(self.arena, self.iterations, self.goal, headroom.times(self.baseline), ending)
 
     @property
     def results_file(self) -> Path:

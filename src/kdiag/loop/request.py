@@ -78,7 +78,7 @@ def policy_of(request: Request) -> Policy:
     )
 
 
-def described(request: Request) -> Workload | CommandWorkload:
+def describe(request: Request) -> Workload | CommandWorkload:
     """What the run works on. Commands that no file holds yet have the kernel file as their path.
 
     Raises UsageError or WorkloadError saying what to give.
@@ -107,7 +107,7 @@ def _of_kernel_file(request: Request, file: Path) -> Workload | CommandWorkload:
         file = file.resolve()
         return CommandWorkload(file, file, ("bash", "-c", request.test), ("bash", "-c", request.bench))
     if (found := workloads.of_kernel_file(file, None)) is not None:
-        return described(replace(request, workload=found.path))
+        return describe(replace(request, workload=found.path))
     if (operator := tilegym.operator_of(file)) is not None:
         return tilegym.workload_of(operator, request.test, request.bench)
     if not read_source(workloads.read_source(file), str(file)).kernels:

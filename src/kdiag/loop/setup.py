@@ -25,7 +25,7 @@ from kdiag.loop.candidates import Rounding
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.findings import choose_kernel
-from kdiag.loop.request import Request, completed, described, policy_of, refuse_vendor
+from kdiag.loop.request import Request, completed, describe, policy_of, refuse_vendor
 from kdiag.records import Gpu, Observations
 from kdiag.reporters.run_summary import RunHeader
 from kdiag.reporters.terminal_auto import Terminal
@@ -52,21 +52,21 @@ class Plan:
 def prepare(request: Request) -> Plan:
     """Read and check everything before anything is created. Raises KdiagError with what to correct."""
     request = completed(request)
-    workload = described(request)
-    source = workloads.read_source(workload.kernel_file)
-    kernel = choose_kernel(source, str(workload.kernel_file), request.kernel)
+    described = describe(request)
+    source = workloads.read_source(described.kernel_file)
+    kernel = choose_kernel(source, str(described.kernel_file), request.kernel)
     gpu = ReplayBench(request.replay).gpu() if request.replay is not None else probe_gpu()
     refuse_vendor(request.goal.gpu, gpu)
-    if gpu is None and isinstance(workload, Workload) and (reason := cannot_compile()):
+    if gpu is None and isinstance(described, Workload) and (reason := cannot_compile()):
         raise ToolMissing(f"Nothing can be verified here, without a GPU and without compiling: {reason}")
     return Plan(
         request=request,
-        workload=workload,
+        workload=described,
         policy=policy_of(request),
         kernel=kernel,
         gpu=gpu,
         target=_target(request, gpu),
-        rounding=_rounding(request, workload),
+        rounding=_rounding(request, described),
     )
 
 
@@ -124,11 +124,13 @@ def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHead
 
 
 def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -> tuple[Run, RunHeader]:
-    request, workload = plan.request, plan.workload
-    compiler = Compiler(workload, workload.kernel_file.name, plan.target, journal.path.parent / "candidates")
+    request, described = plan.request, plan.workload
+    compiler = Compiler(
+        described, described.kernel_file.name, plan.target, journal.path.parent / "candidates"
+    )
     original = repo.source_at(worktree, worktree.base_commit)
-    protected = [workload.path.resolve()]
-    if isinstance(workload, CommandWorkload):
+    protected = [described.path.resolve()]
+    if isinstance(described, CommandWorkload):
         protected.append(worktree.repository / "tests")
     arena = Arena(
         worktree=worktree,
@@ -147,18 +149,18 @@ def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -
 
 
 def _bench(plan: Plan, worktree: Worktree) -> Bench | None:
-    request, workload = plan.request, plan.workload
+    request, described = plan.request, plan.workload
     if request.replay is not None:
         return ReplayBench(request.replay)
     bench: Bench
-    if isinstance(workload, CommandWorkload):
-        bench = CommandBench(workload, worktree.path, worktree.file, plan.gpu)
+    if isinstance(described, CommandWorkload):
+        bench = CommandBench(described, worktree.path, worktree.file, plan.gpu)
     elif plan.gpu is None:
         return None
     else:
         capability = plan.gpu.compute_capability
         names = counters(parse_capability(capability) if capability else None)
-        bench = DeviceBench(workload, plan.gpu, names, _observations)
+        bench = DeviceBench(described, plan.gpu, names, _observations)
     return RecordingBench(bench, request.record) if request.record is not None else bench
 
 
@@ -176,13 +178,13 @@ def _target(request: Request, gpu: Gpu | None) -> str:
     return request.target or found or (str(earlier) if earlier else DEFAULT_TARGET)
 
 
-def _rounding(request: Request, workload: Workload | CommandWorkload) -> Rounding:
+def _rounding(request: Request, described: Workload | CommandWorkload) -> Rounding:
     if request.exact and request.allow_rounding:
         raise UsageError("--exact and --allow-rounding contradict each other; give one of them.")
     earlier = request.earlier.options.get("rounding") if request.earlier else None
     if not (request.exact or request.allow_rounding) and earlier in {"no", "yes"}:
         return "no" if earlier == "no" else "yes"
-    declares = isinstance(workload, CommandWorkload) or workload.declares_tolerance
+    declares = isinstance(described, CommandWorkload) or described.declares_tolerance
     return "no" if request.exact else "yes" if request.allow_rounding or declares else "ask"
 
 
