@@ -1,33 +1,41 @@
 """The bench of a project that brings its own test and benchmark commands, e.g. a TileGym checkout.
 
-Both commands run in the worktree, with the target file holding the source to measure. Latency is read from
-TileGym's record lines (`Name: {'forward': {'median': 3.79, ...}} ms`) or from JSON lines with `latency_ms`.
+Both commands run in the worktree, with the target file holding the source to measure. That they run that file and not
+an installed copy of it is proved first: with a target that is no Python both must fail. Figures are those that the
+benchmark prints (`command_output`) or records (`pytest_report`).
 """
 
 from __future__ import annotations
 
-import ast
-import json
-import math
 import os
-import re
 import signal
 import statistics
 import subprocess
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Trial
+from kdiag.executors.command_output import Measured, printed
 from kdiag.executors.paired_statistics import noise_floor, paired_ratio
+from kdiag.executors.pytest_report import PytestReport, asking_for, read
 from kdiag.isolate import Died
+from kdiag.package_copy import member_of
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu
 from kdiag.workload import CommandWorkload
 
-RECORD = re.compile(r"^(?P<name>[\w .+-]+): (?P<record>\{.*\}) ms\s*$")
-TEST_ID = re.compile(r"^(?P<id>\S+::\S+)")
 ROUNDS = 4
+NO_PYTHON = b"kdiag wrote this line: a command that runs this file has to fail now\n"
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """A command that ended by itself: its exit code (negative: the signal), its output, and its pytest's report."""
+
+    code: int
+    output: str
+    report: PytestReport | None
 
 
 @dataclass(frozen=True)
@@ -45,14 +53,21 @@ class CommandBench:
         return self.card
 
     def baseline(self, source: Path) -> Baseline | Died:
-        """Run the tests, then the benchmark once."""
-        check = self._test(source)
+        """Run the tests, prove that both commands run the target, then run the benchmark once."""
+        text = source.read_bytes()
+        check = self._test(text)
         if isinstance(check, Died) or not check.passed:
             return check if isinstance(check, Died) else Baseline((check,), ())
-        times = self._bench(source)
+        if (elsewhere := self._runs_another_file(text)) is not None:
+            return elsewhere
+        times = self._bench(text)
         if isinstance(times, Died):
             return times
-        return Baseline((check,), tuple(ConfigurationBaseline(name, ms, 0.0) for name, ms in times.items()))
+        rows = (
+            ConfigurationBaseline(name, row.ms, 0.0, gbs=row.gbs, tflops=row.tflops)
+            for name, row in times.items()
+        )
+        return Baseline((check,), tuple(rows))
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
         """None: which launch of a test suite is the one to profile is not known; give a report instead."""
@@ -62,13 +77,13 @@ class CommandBench:
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         """Run the tests; if they pass, benchmark parent and candidate in turn, the parent twice a round."""
-        check = self._test(candidate)
+        check = self._test(candidate.read_bytes())
         if isinstance(check, Died) or not check.passed:
             return check if isinstance(check, Died) else Trial((check,), ())
-        rounds: list[tuple[dict[str, float], ...]] = []
+        rounds: list[tuple[dict[str, Measured], ...]] = []
         for number in range(ROUNDS):
             order = (parent, candidate, parent) if number % 2 else (parent, parent, candidate)
-            answers = [self._bench(source) for source in order]
+            answers = [self._bench(source.read_bytes()) for source in order]
             for answer in answers:
                 if isinstance(answer, Died):
                     return answer
@@ -79,101 +94,94 @@ class CommandBench:
             return Trial((check, ConfigurationCheck("benchmark", False, None, None, reason)), ())
         return Trial((check,), tuple(_timings(rounds)))
 
-    def _test(self, source: Path) -> ConfigurationCheck | Died:
+    def _runs_another_file(self, source: bytes) -> Died | None:
+        """What is wrong if a command succeeds though the target is no Python; the target is `source` again after."""
+        try:
+            test, bench = self._test(NO_PYTHON), self._bench(NO_PYTHON)
+        finally:
+            self.target.write_bytes(source)
+        answers = {
+            "test": isinstance(test, ConfigurationCheck) and test.passed,
+            "benchmark": isinstance(bench, dict),
+        }
+        wrong = " and ".join(name for name, succeeded in answers.items() if succeeded)
+        advice = "make it import the package from there (PYTHONPATH, or `pip install -e` undone)"
+        return (
+            Died("error", f"the {wrong} command runs another copy of {self.target}, not this one; {advice}")
+            if wrong
+            else None
+        )
+
+    def _test(self, source: bytes) -> ConfigurationCheck | Died:
         answer = self._run(source, self.workload.test)
         if isinstance(answer, Died):
             return answer
-        code, output = answer
-        if code < 0:
-            return Died(
-                "crash", f"the test command was killed by {signal.Signals(-code).name}", output[-8192:]
-            )
-        reason = "" if code == 0 else f"the test command ended with exit code {code}: {_last_line(output)}"
-        return ConfigurationCheck("test command", code == 0, None, None, reason)
+        if answer.code < 0:
+            return _killed("test", answer)
+        reason = ""
+        if answer.code != 0:
+            reason = f"the test command ended with exit code {answer.code}: {_last_line(answer.output)}"
+        elif answer.report is not None and not answer.report.passed:
+            reason = f"no test passed: {_why_none(answer.report)}"
+        return ConfigurationCheck("test command", not reason, None, None, reason)
 
-    def _bench(self, source: Path) -> dict[str, float] | Died:
+    def _bench(self, source: bytes) -> dict[str, Measured] | Died:
         answer = self._run(source, self.workload.bench)
         if isinstance(answer, Died):
             return answer
-        code, output = answer
-        if code != 0:
-            return Died(
-                "error",
-                f"the benchmark command ended with exit code {code}: {_last_line(output)}",
-                output[-8192:],
-            )
-        times = latencies(output)
-        return times or Died(
-            "error", "the benchmark command printed no latency that kdiag can read", output[-8192:]
-        )
+        if answer.code < 0:
+            return _killed("benchmark", answer)
+        detail = answer.output[-8192:]
+        if answer.code != 0:
+            reason = f"ended with exit code {answer.code}: {_last_line(answer.output)}"
+            return Died("error", f"the benchmark command {reason}", detail)
+        times = printed(answer.output) or dict(answer.report.recorded if answer.report else {})
+        if times:
+            return times
+        why = f" ({_why_none(answer.report)})" if answer.report and not answer.report.passed else ""
+        return Died("error", f"the benchmark command printed no latency that kdiag can read{why}", detail)
 
-    def _run(self, source: Path, command: tuple[str, ...]) -> tuple[int, str] | Died:
-        self.target.write_bytes(source.read_bytes())
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-        with subprocess.Popen(
-            command,
-            cwd=self.root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        ) as process:
-            try:
-                output, _ = process.communicate(timeout=self.timeout_s)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                return Died("timeout", f"{' '.join(command)[:80]} did not end within {self.timeout_s:g} s")
-        return process.returncode, output
+    def _run(self, source: bytes, command: tuple[str, ...]) -> _Ended | Died:
+        self.target.write_bytes(source)
+        with tempfile.TemporaryDirectory(prefix="kdiag-pytest-") as folder:
+            report = Path(folder) / "report.xml"
+            with subprocess.Popen(
+                command,
+                cwd=self.root,
+                env=self._environment(report),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            ) as process:
+                try:
+                    output, _ = process.communicate(timeout=self.timeout_s)
+                except BaseException as error:  # an interrupt too: the command has a session of its own
+                    os.killpg(process.pid, signal.SIGKILL)
+                    if not isinstance(error, subprocess.TimeoutExpired):
+                        raise
+                    return Died(
+                        "timeout", f"{' '.join(command)[:80]} did not end within {self.timeout_s:g} s"
+                    )
+            return _Ended(process.returncode, output, read(report))
 
-
-def latencies(output: str) -> dict[str, float]:
-    """Milliseconds by configuration, from TileGym's records or JSON lines; empty if there are none."""
-    found: dict[str, float] = {}
-    test = ""
-    for line in output.splitlines():
-        if match := TEST_ID.match(line):
-            test = match["id"].rpartition("::")[2]
-        for name, ms in _line_latencies(line):
-            label = " ".join(filter(None, [test, name]))
-            found[label if label not in found else f"{label} #{len(found)}"] = ms
-    return found
-
-
-def _line_latencies(line: str) -> Iterator[tuple[str, float]]:
-    if match := RECORD.match(line.strip()):
-        try:
-            record = ast.literal_eval(match["record"])
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            return
-        if not isinstance(record, dict):
-            return
-        for direction, figures in record.items():
-            if (ms := _positive(figures, ("median", "mean"))) is not None:
-                yield f"{match['name']} {direction}", ms
-    elif line.lstrip().startswith("{"):
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            return
-        if (ms := _positive(record, ("latency_ms",))) is not None:
-            yield str(record.get("configuration", "benchmark")), ms
+    def _environment(self, report: Path) -> dict[str, str]:
+        """The user's, but the target's package is found in the worktree first and pytest writes a report."""
+        folder, name = member_of(self.target)
+        paths = [str(folder)] if "." in name else []
+        return {
+            **os.environ,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": os.pathsep.join([*paths, *filter(None, [os.environ.get("PYTHONPATH")])]),
+            "PYTEST_ADDOPTS": asking_for(report, os.environ.get("PYTEST_ADDOPTS", "")),
+        }
 
 
-def _positive(figures: Any, names: tuple[str, ...]) -> float | None:
-    if not isinstance(figures, Mapping):
-        return None
-    values = [figures.get(name) for name in names]
-    return next(
-        (float(v) for v in values if isinstance(v, int | float) and 0 < v < math.inf and v < 1e12), None
-    )
-
-
-def _timings(rounds: list[tuple[dict[str, float], ...]]) -> Iterator[ConfigurationTiming]:
+def _timings(rounds: list[tuple[dict[str, Measured], ...]]) -> Iterator[ConfigurationTiming]:
     for name in rounds[0][0]:
-        parent, twin, candidate = ([answers[arm][name] for answers in rounds] for arm in range(3))
+        parent, twin, candidate = ([answers[arm][name].ms for answers in rounds] for arm in range(3))
         ratio = paired_ratio(parent, candidate)
         yield ConfigurationTiming(
             configuration=name,
@@ -185,6 +193,15 @@ def _timings(rounds: list[tuple[dict[str, float], ...]]) -> Iterator[Configurati
             noise_floor=noise_floor(parent, twin),
             samples=len(candidate),
         )
+
+
+def _killed(command: str, answer: _Ended) -> Died:
+    name = signal.Signals(-answer.code).name
+    return Died("crash", f"the {command} command was killed by {name}", answer.output[-8192:])
+
+
+def _why_none(report: PytestReport) -> str:
+    return f"all were skipped: {'; '.join(report.skipped)[:200]}" if report.skipped else "none was selected"
 
 
 def _last_line(output: str) -> str:

@@ -1,4 +1,4 @@
-"""The order of a plan: by expected time saved, or by tier while no cause is known.
+"""The order of a plan: by expected time saved, or by tier while no cause is known or where the policy says so.
 
 The order of the tiers follows the class of the bottleneck: memory-bound kernels start with block sizes and access,
 compute-bound ones with cheaper arithmetic, latency-bound ones with scheduling; without a profile with block sizes.

@@ -41,7 +41,8 @@ class PlanInputs:
     """All that the planner looks at. `headroom` is the largest speed-up that the roofline leaves (1.08), `compiled`
     holds the compilations of the proposals by `source_hash` of their source, `tried` the verdict of each
     (optimization, variant) that a run has behind it, `trials` what earlier runs tried and `features` what kind of
-    kernel this is, to compare with theirs. None and empty mean that there is no such evidence.
+    kernel this is, to compare with theirs. None and empty mean that there is no such evidence. With
+    `by_tier` the tiers are tried in the order that suits the bottleneck, whatever the cause.
     """
 
     target: str
@@ -54,6 +55,7 @@ class PlanInputs:
     tried: Mapping[tuple[str, str], str]
     trials: tuple[PastTrial, ...] = ()
     features: tuple[str, ...] = ()
+    by_tier: bool = False
 
     @property
     def kept(self) -> tuple[tuple[str, str], ...]:
@@ -71,7 +73,8 @@ def rank(inputs: PlanInputs) -> tuple[Suggestion, ...]:
     ]
     proposed = {proposal.variant.optimization for proposal in inputs.proposals}
     drafts += [_without_executor(inputs, o, causes) for o in playbook.values() if o.id not in proposed]
-    tiers = None if any(cause.id != "unknown" for cause in causes) else tier_order(inputs.diagnosis)
+    known = any(cause.id != "unknown" for cause in causes) and not inputs.by_tier
+    tiers = None if known else tier_order(inputs.diagnosis)
     ordered = sorted(drafts, key=lambda draft: sort_key(draft, playbook[draft.optimization].cost_s, tiers))
     return tuple(replace(draft, rank=number) for number, draft in enumerate(ordered, start=1))
 

@@ -63,9 +63,14 @@ def project(folder: Path, example: str) -> Project:
 
 
 def auto(made: Project, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, dict[str, Any]]:
-    """Run `kdiag auto --yes --json`; the exit code and the object it printed ({} if none)."""
-    capsys.readouterr()
+    """Run `kdiag auto --yes --json` on the project; the exit code and the object it printed ({} if none)."""
     where = () if "--resume" in options else ("--run-dir", str(made.run_dir))
-    code = cli.run(["auto", str(made.root), "--yes", "--json", *where, *options])
+    return auto_alone(capsys, str(made.root), *where, *options)
+
+
+def auto_alone(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, dict[str, Any]]:
+    """Run `kdiag auto --yes --json` with these options and nothing else."""
+    capsys.readouterr()
+    code = cli.run(["auto", "--yes", "--json", *options])
     printed = capsys.readouterr()
     return code, json.loads(printed.out) if printed.out.strip() else {"stderr": printed.err}

@@ -1,20 +1,25 @@
 """`kdiag auto` on a project that brings its own commands: what is kept is what was judged."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from auto_runs import Project, auto, project
+from auto_runs import Project, auto, auto_alone, project
+from kdiag.loop import request
 from kdiag.loop.experience import memory
+from kdiag.rules import load_policies
 
-BENCH = """import json
+BENCH = """import ast, json
 source = open("softmax.py").read()
+ast.parse(source)
 ms = 0.7 if "exp2" in source else 1.0
-print(json.dumps({"latency_ms": ms, "configuration": "a"}))
-print(json.dumps({"latency_ms": 2 * ms, "configuration": "b"}))
+print(json.dumps({"latency_ms": ms, "configuration": "a", "gbps": 1000 / ms}))
+print(json.dumps({"latency_ms": 2 * ms, "configuration": "b", "gbps": 500 / ms}))
 """
-TEST = """import subprocess, sys
+TEST = """import ast, subprocess, sys
 source = open("softmax.py").read()
+ast.parse(source)
 if "exp2" in source and WRONG:
     sys.exit("the result is wrong")
 if "exp2" in source and SNEAKY:
@@ -88,3 +93,25 @@ def test_what_fails_its_tests_or_commits_by_itself_is_not_kept(
     assert (first["optimization"], first["verdict"]) == ("H", "revert")
     assert why in first["reason"]
     assert summary["speedup"] == 1.0
+
+
+def test_a_run_that_asks_goes_on_from_its_journal_alone_and_ends_at_its_target(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = commands(tmp_path)
+    target = ("--target-metric", "gbps", "--target-value", "700", "--max-iterations", "30")
+    asks = replace(
+        load_policies.load("tilegym"), ask_when=("balanced", "memory", "compute", "latency", "unknown")
+    )
+    monkeypatch.setattr(
+        request, "load", {"tilegym": asks, "optimize-loop": request.load("optimize-loop")}.get
+    )
+    code, asked = auto(made, capsys, "--policy", "tilegym", *target)
+    assert (code, [row["n"] for row in asked["iterations"]]) == (3, [0])
+    assert "the policy tilegym asks you to decide" in asked["stop_reason"]
+    code, summary = auto_alone(capsys, "--resume", str(made.run_dir), "--policy", "optimize-loop")
+    assert (code, summary["stop_reason"]) == (0, "target met: 714.3 of 700")
+    log = (made.run_dir / "worktree" / "sandbox" / "experiments" / "README.md").read_text().splitlines()
+    assert "| 0 | baseline | - | PASS | 500 GBps | - | - |" in log
+    assert log[-4].endswith("| T3 | PASS | 714.3 GBps | +42.9% | TARGET_MET |")
+    assert log[-2].startswith("Final: 714.3 GBps, ")

@@ -1,4 +1,4 @@
-"""A project's own test and benchmark commands: latencies read, failures seen, parent and candidate in turn."""
+"""A project's own test and benchmark commands: failures seen, the edited file run, parent and candidate in turn."""
 
 import sys
 from pathlib import Path
@@ -6,32 +6,9 @@ from pathlib import Path
 import pytest
 
 from kdiag.executors.bench import Baseline, Trial
-from kdiag.executors.command_bench import CommandBench, latencies
+from kdiag.executors.command_bench import CommandBench
 from kdiag.isolate import Died
 from kdiag.workload import CommandWorkload
-
-RECORD = "Cutile: {'forward': {'mean': 3.79, 'median': 3.78, 'nrep': 13}, 'backward': {'mean': 9.5}} ms"
-
-
-def test_tilegym_records_are_named_by_their_test() -> None:
-    output = f"tests/t.py::test_perf[4096]\n{RECORD}\nPASSED\ntests/t.py::test_perf[8192] \n{RECORD}\n"
-    assert latencies(output) == {
-        "test_perf[4096] Cutile forward": 3.78,
-        "test_perf[4096] Cutile backward": 9.5,
-        "test_perf[8192] Cutile forward": 3.78,
-        "test_perf[8192] Cutile backward": 9.5,
-    }
-
-
-def test_json_lines() -> None:
-    assert latencies('{"latency_ms": 0.5, "configuration": "n=4"}\n{"gbps": 4}\n{broken\n') == {"n=4": 0.5}
-
-
-@pytest.mark.parametrize(
-    "line", ["Cutile: {oops} ms", "Cutile: {'forward': {'median': -1}} ms", "Cutile: {'forward': 3} ms"]
-)
-def test_what_is_no_latency_is_left_out(line: str) -> None:
-    assert latencies(line) == {}
 
 
 def bench(folder: Path, test: str, measure: str, timeout_s: float = 30.0) -> CommandBench:
@@ -50,6 +27,7 @@ def bench(folder: Path, test: str, measure: str, timeout_s: float = 30.0) -> Com
 MEASURE = (
     "import json; print(json.dumps({'latency_ms': float(open('kernel.py').read()), 'configuration': 'n'}))"
 )
+TEST = "float(open('kernel.py').read())"
 
 
 @pytest.fixture
@@ -74,9 +52,34 @@ def test_a_failing_test_means_no_timing(tmp_path: Path, sources: tuple[Path, Pat
 
 
 def test_a_baseline(tmp_path: Path, sources: tuple[Path, Path]) -> None:
-    answer = bench(tmp_path, "pass", MEASURE).baseline(sources[0])
+    answer = bench(tmp_path, TEST, MEASURE).baseline(sources[0])
     assert isinstance(answer, Baseline)
     assert [(row.configuration, row.ms) for row in answer.configurations] == [("n", 2.0)]
+    assert (tmp_path / "kernel.py").read_text() == "2.0"
+
+
+@pytest.mark.parametrize(
+    ("test", "measure", "which"),
+    [
+        ("pass", MEASURE, "the test command"),
+        ("TEST", MEASURE.replace("kernel.py", "parent"), "the benchmark command"),
+    ],
+)
+def test_commands_that_run_another_copy_of_the_kernel_are_refused(
+    tmp_path: Path, sources: tuple[Path, Path], test: str, measure: str, which: str
+) -> None:
+    answer = bench(tmp_path, test.replace("TEST", TEST), measure).baseline(sources[0])
+    assert isinstance(answer, Died)
+    assert answer.message.startswith(f"{which} runs another copy of {tmp_path / 'kernel.py'}")
+    assert (tmp_path / "kernel.py").read_text() == "2.0"
+
+
+def test_tests_that_were_all_skipped_did_not_pass(tmp_path: Path, sources: tuple[Path, Path]) -> None:
+    (tmp_path / "test_it.py").write_text("import pytest\n\ndef test_it(): pytest.skip('no backend')\n")
+    skips = bench(tmp_path, "import pytest; raise SystemExit(pytest.main(['-q', 'test_it.py']))", MEASURE)
+    answer = skips.baseline(sources[0])
+    assert isinstance(answer, Baseline)
+    assert (answer.passed, answer.checks[0].reason) == (False, "no test passed: all were skipped: no backend")
 
 
 @pytest.mark.parametrize(
@@ -90,6 +93,6 @@ def test_a_baseline(tmp_path: Path, sources: tuple[Path, Path]) -> None:
 def test_a_benchmark_that_gives_no_figure(
     tmp_path: Path, sources: tuple[Path, Path], measure: str, kind: str, message: str
 ) -> None:
-    answer = bench(tmp_path, "pass", measure, timeout_s=2.0).baseline(sources[0])
+    answer = bench(tmp_path, TEST, measure, timeout_s=2.0).baseline(sources[0])
     assert isinstance(answer, Died)
     assert (answer.kind, message in answer.message) == (kind, True)

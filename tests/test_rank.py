@@ -86,6 +86,16 @@ def test_a_class_without_a_cause_orders_the_tiers(bottleneck, tiers):
     assert refused[0] == tiers[0]
 
 
+def test_a_policy_may_go_by_tiers_whatever_the_cause():
+    kernel = (*SOFTMAX, offer("G", "tile=2048"))
+    by_time, by_tier = (
+        [s.tier for s in plan(*kernel, diagnosis=SOFTMAX_CAUSES, by_tier=tiers) if s.applicable]
+        for tiers in (False, True)
+    )
+    assert by_time[0] == 3
+    assert by_tier == sorted(by_tier, key=(3, 1, 5, 2, 4).index)
+
+
 CAUSES = st.dictionaries(st.sampled_from(sorted(load_causes())), st.floats(0, 1), max_size=4)
 
 

@@ -28,9 +28,13 @@ class UsageError(KdiagError):
 
 
 class AsksUser(KdiagError):
-    """kdiag stopped because a person has to decide; the message holds the evidence."""
+    """kdiag stopped because a person has to decide: `question` in one sentence, the message with all that bears on it."""
 
     exit_code = ASKS_USER
+
+    def __init__(self, question: str, message: str = "") -> None:
+        super().__init__(message or question)
+        self.question = question
 
 
 class ReportError(KdiagError):

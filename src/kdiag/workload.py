@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import json
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -90,6 +91,19 @@ def of_kernel_file(kernel_file: Path, named: Path | None) -> Workload | CommandW
     return None
 
 
+def written(workload: Workload | CommandWorkload, folder: Path) -> Workload | CommandWorkload:
+    """The workload in a file: commands that have none (their path is the kernel file) become `folder/kdiag.toml`."""
+    if isinstance(workload, Workload) or workload.path != workload.kernel_file:
+        return workload
+    path = folder / "kdiag.toml"
+    lines = [f"kernel = {json.dumps(str(workload.kernel_file), ensure_ascii=False)}"]
+    for section, command in (("test", workload.test), ("bench", workload.bench)):
+        lines += ["", f"[{section}]", f"command = {json.dumps(command, ensure_ascii=False)}"]
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+    return replace(workload, path=path)
+
+
 def is_workload(path: Path) -> bool:
     """Whether the path is a workload by its form: a folder, a .toml, or a Python file that names its KERNEL_FILE."""
     if path.suffix != ".py":
@@ -136,16 +150,30 @@ def _read_python(path: Path) -> Workload:
         tree = ast.parse(path.read_text(), str(path))
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise WorkloadError(f"{path} is not valid Python: {error}.") from None
-    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     missing = [name for name in REQUIRED if name not in functions]
     if missing:
         raise WorkloadError(
             f"{path} lacks {', '.join(missing)}; docs/workload.md lists what a workload defines."
         )
+    if unwritten := [
+        f"{name} has to {text}" for name, node in functions.items() if (text := _to_write(node))
+    ]:
+        raise WorkloadError(f"{path} is a draft: {'; '.join(unwritten)}.")
     kernel = path.parent / _kernel_file(path, tree)
     if not kernel.is_file():
         raise WorkloadError(f"{path} names KERNEL_FILE {kernel}, which does not exist.")
     return Workload(path, kernel, "tolerance" in functions)
+
+
+def _to_write(function: ast.FunctionDef) -> str | None:
+    """What a function that only raises NotImplementedError says is to be written."""
+    match function.body[-1]:
+        case ast.Raise(
+            exc=ast.Call(func=ast.Name(id="NotImplementedError"), args=[ast.Constant(value=str(text))])
+        ):
+            return text
+    return None
 
 
 def _kernel_file(path: Path, tree: ast.Module) -> str:

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
-from dataclasses import replace
+from dataclasses import fields
 from pathlib import Path
+from typing import Any, get_args
 
 import click
 from rich.console import Console
 
-from kdiag.errors import KdiagError, UsageError
+from kdiag.errors import AsksUser, KdiagError, UsageError
 from kdiag.loop.auto import Run
 from kdiag.loop.compiler import TARGETS
-from kdiag.loop.setup import Plan, Request, begin, prepare
+from kdiag.loop.experiments import log_file
+from kdiag.loop.request import Request
+from kdiag.loop.setup import Plan, begin, prepare
+from kdiag.loop.target import METRICS, Target, Vendor
 from kdiag.reporters import json_auto
 from kdiag.reporters.run_summary import RunHeader, RunSummary
 from kdiag.reporters.terminal_auto import Terminal
-from kdiag.rules.load_policies import DEFAULT, load, names
+from kdiag.rules.load_policies import DEFAULT, names
+from kdiag.workload import CommandWorkload
+
+POSITIVE = click.FloatRange(min=0, min_open=True)
 
 NO_GPU = (
     "no GPU here: every candidate is edited, compiled and kept as a patch; resume on a GPU machine to measure"
@@ -25,7 +33,12 @@ NO_GPU = (
 
 
 @click.command("auto")
-@click.argument("workload", type=click.Path(path_type=Path))
+@click.argument("workload", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--tilegym", metavar="OPERATOR", help="An operator of the TileGym checkout WORKLOAD or this folder."
+)
+@click.option("--test", metavar="COMMAND", help="A shell line that checks the kernel by its exit code.")
+@click.option("--bench", metavar="COMMAND", help="A shell line that prints latencies.")
 @click.option("--kernel", help="The @ct.kernel function, if the file has several.")
 @click.option(
     "--target",
@@ -34,7 +47,19 @@ NO_GPU = (
     help="Architecture to compile for where there is no GPU.  [default: sm_90]",
 )
 @click.option(
-    "--policy", type=click.Choice(names()), default=DEFAULT, show_default=True, help="When to keep and stop."
+    "--policy", type=click.Choice(names()), help=f"When to keep and stop.  [default: {DEFAULT}, or the run's]"
+)
+@click.option("--target-metric", type=click.Choice(METRICS), help="The rate that --target-value is about.")
+@click.option(
+    "--target-value", type=POSITIVE, help="Stop at this rate, in GB/s or TFLOP/s, in every configuration."
+)
+@click.option(
+    "--target-pct-of-peak", type=POSITIVE, help="Stop at this share of the card's peak: 70, or 0.7."
+)
+@click.option("--max-iterations", type=click.IntRange(min=1), help="Rounds at most, no-ops not counted.")
+@click.option("--gpu", type=click.Choice(get_args(Vendor)), help="nvidia insists on a GPU.  [default: auto]")
+@click.option(
+    "--continue-anyway", is_flag=True, help="Go on where the policy asks you, or ends at a small gain."
 )
 @click.option("--exact", is_flag=True, help="Never apply an edit that changes rounding.")
 @click.option(
@@ -58,61 +83,39 @@ NO_GPU = (
 )
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
-def command(  # noqa: PLR0913, PLR0917 - one parameter an option
-    workload: Path,
-    kernel: str | None,
-    target: str | None,
-    policy: str,
-    exact: bool,
-    allow_rounding: bool,
-    budget: float | None,
-    report: Path | None,
-    run_dir: Path | None,
-    resume: Path | None,
-    record: Path | None,
-    replay: Path | None,
-    no_experience: bool,
-    gpus: str | None,
-    yes: bool,
-    as_json: bool,
-) -> None:
-    """Optimize the kernel of WORKLOAD (a workload .py, a kdiag.toml, or the folder with one).
+def command(*, yes: bool, as_json: bool, **options: Any) -> None:
+    """Optimize the kernel of WORKLOAD: a workload .py, a kdiag.toml, the folder with one, or a kernel file.
 
     Works in a git worktree on a branch of its own. Your checkout is not touched, and at any stop the branch holds the
-    best version that was verified.
+    best version that was verified. --resume needs nothing else: the journal of the run knows the rest.
     """
-    chosen = load(policy)
-    request = Request(
-        workload=workload,
-        kernel=kernel,
-        target=target,
-        policy=chosen if budget is None else replace(chosen, budget_s=budget),
-        exact=exact,
-        allow_rounding=allow_rounding,
-        report=report,
-        run_dir=run_dir,
-        resume=resume,
-        record=record,
-        replay=replay,
-        experience=not no_experience,
-        gpus=gpus,
-    )
+    goal = Target(**{entry.name: options.pop(entry.name) for entry in fields(Target)})
+    request = Request(goal=goal, **options)
     plan = prepare(request)
     if not yes:
         _confirm(plan)
     terminal = Terminal()
     run, header = begin(plan, terminal)
     with run.journal, terminal:
-        if resume is None:
+        if request.resume is None:
             terminal.on_start(header)
         if run.arena.bench is None:
             terminal.on_note(NO_GPU)
-        reason = _execute(run)
-    summary = _summary(run, header, workload, reason)
+        try:
+            reason = _execute(run)
+        except AsksUser as question:
+            if as_json:
+                _print(_summary(run, header, question.question))
+            raise
+    summary = _summary(run, header, reason)
     if as_json:
-        click.echo(json.dumps(json_auto.to_json(summary), indent=2))
+        _print(summary)
     else:
         terminal.summary(summary)
+
+
+def _print(summary: RunSummary) -> None:
+    click.echo(json.dumps(json_auto.to_json(summary), indent=2))
 
 
 def _execute(run: Run) -> str:
@@ -131,7 +134,10 @@ def _confirm(plan: Plan) -> None:
     console = Console(stderr=True)
     console.print(f"kernel    {plan.kernel} in {plan.workload.kernel_file}", soft_wrap=True)
     console.print(f"machine   {gpu}, target {plan.target}", soft_wrap=True)
-    console.print(f"policy    {plan.request.policy.name}: {plan.request.policy.title}", soft_wrap=True)
+    console.print(f"policy    {plan.policy.name}: {plan.policy.title}", soft_wrap=True)
+    if isinstance(plan.workload, CommandWorkload):
+        for name, command in (("tests", plan.workload.test), ("benchmark", plan.workload.bench)):
+            console.print(f"{name:<9} {shlex.join(command)}", soft_wrap=True)
     rounding = {
         "yes": "may change within the tolerance",
         "ask": "unchanged (see --allow-rounding)",
@@ -143,14 +149,14 @@ def _confirm(plan: Plan) -> None:
     click.confirm("Start?", default=True, abort=True, err=True)
 
 
-def _summary(run: Run, header: RunHeader, workload: Path, reason: str) -> RunSummary:
+def _summary(run: Run, header: RunHeader, reason: str) -> RunSummary:
     files = {"journal": str(run.journal.path)}
     if run.results_file.is_file() and run.arena.bench is not None:
-        files["results"] = str(run.results_file)
+        files |= {"results": str(run.results_file), "log": str(log_file(run.arena.worktree))}
     hint = ""
     if run.patches.is_dir():
         files["patches"] = str(run.patches)
-        hint = f"With a GPU: kdiag auto {workload} --kernel {header.kernel} --resume {run.journal.path.parent} --yes"
+        hint = f"With a GPU: kdiag auto --resume {shlex.quote(str(run.journal.path.parent))} --yes"
     return RunSummary(
         header, tuple(run.iterations), reason, files, hint, run.final, run.strategy.tree.outline()
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from kdiag.errors import AsksUser, RepositoryError
 from kdiag.executors import repo
 from kdiag.executors.bench import Baseline, Counters, Trial
-from kdiag.executors.decide import Progress, asks_user, errors, speedup_so_far, stop_reason
+from kdiag.executors.decide import Progress, asks_user, errors, round_status, speedup_so_far, stop_reason
 from kdiag.executors.gates.no_op import machine_code
 from kdiag.journal import CandidateReady, IterationDone, Journal, Race, Stop, Tree
 from kdiag.loop import baseline, headroom
@@ -20,10 +20,13 @@ from kdiag.loop.attempt import Arena, Parent, attempt
 from kdiag.loop.candidates import Rounding
 from kdiag.loop.compiler import of_kernel
 from kdiag.loop.experience import Memory
+from kdiag.loop.experiments import write_log
 from kdiag.loop.last_check import last_check
 from kdiag.loop.strategy import WORTH_TRYING, Strategy, text_of
+from kdiag.loop.target import NO_TARGET, Goal, Target, goal
 from kdiag.records import ConfigurationTiming, Evidence, Iteration, Observations, Suggestion
 from kdiag.reporters.commit_message import commit_message
+from kdiag.reporters.escalation import escalation
 from kdiag.reporters.markdown import perf_results, write_atomically
 from kdiag.reporters.terminal_auto import Terminal
 
@@ -34,6 +37,7 @@ class Options:
 
     rounding: Rounding
     report: Path | None = None
+    target: Target = NO_TARGET
 
 
 @dataclass
@@ -49,6 +53,7 @@ class Run:
     iterations: list[Iteration] = field(default_factory=list)
     baseline: Baseline | None = None
     now_ms: dict[str, float] = field(default_factory=dict)
+    goal: Goal | None = None
     final: tuple[ConfigurationTiming, ...] = ()
     started: float = field(default_factory=time.monotonic)
     strategy: Strategy = field(init=False)
@@ -64,12 +69,14 @@ class Run:
         parent = self._replan(repo.current_source(self.arena.worktree))
         while (reason := self._stop()) is None:
             parent = self._iterate(parent)
+            self._tell_round(self.iterations[-1])
         best, checked = last_check(self.arena, self.original, self.iterations, self.terminal.on_note)
         for row in checked:
             self._amend(row)
         self._measure_final(best)
         repo.revert(self.arena.worktree)
         self.journal.append(Stop(reason, _now()))
+        self._write_log(reason)
         return reason
 
     def leave_best(self) -> None:
@@ -81,11 +88,15 @@ class Run:
         """Leave the best verified version and a truthful journal when the user stops the run."""
         self.leave_best()
         self.journal.append(Stop("interrupted by the user", _now()))
+        self._write_log("interrupted by the user")
 
     def _take_baseline(self) -> None:
         """Measure the unedited kernel, as row 0 of a new run. Raises KdiagError if it fails or is wrong."""
         started = time.monotonic()
         self.baseline = baseline.measure(self.arena, self.original)
+        usual = self.arena.policy.target_pct_of_peak
+        assert self.arena.bench is not None
+        self.goal = goal(self.options.target, usual, self.baseline, self.arena.bench.gpu())
         so_far = speedup_so_far(self.iterations)
         self.now_ms = {name: ms / so_far.get(name, 1.0) for name, ms in headroom.times(self.baseline).items()}
         for line in headroom.describe(self.baseline, self.now_ms):
@@ -102,7 +113,9 @@ class Run:
         self.terminal.on_note(f"bottleneck {diagnosis.bottleneck} ({causes or 'no cause shown'})")
         if question := asks_user(self.arena.policy, diagnosis.bottleneck):
             self.journal.append(Stop(question, _now()))
-            raise AsksUser(question)
+            self._write_log("stopped to ask")
+            evidence = escalation(question, diagnosis, self.iterations, self.journal.path.parent)
+            raise AsksUser(question, evidence)
         parent = Parent(
             source,
             findings.compilation,
@@ -169,13 +182,26 @@ class Run:
         return reason
 
     def _policy_stop(self, open_candidates: int) -> str | None:
+        return stop_reason(self.arena.policy, self.iterations, self._progress(open_candidates))
+
+    def _tell_round(self, row: Iteration) -> None:
+        """Where a run has a target: how the round ended, in the words of the optimization loop."""
+        progress = self._progress(1)
+        if progress.target is None or progress.metric is None or self.goal is None:
+            return
+        word = round_status(row, progress, last=self._stop() is not None)
+        reached = f"{progress.metric:.4g} of {progress.target:.4g} {self.goal.unit}"
+        self.terminal.on_note(f"round {row.n}: {word}, {reached}")
+
+    def _progress(self, open_candidates: int) -> Progress:
         left = self._headroom()
-        progress = Progress(
+        return Progress(
             open_candidates=open_candidates,
             elapsed_s=time.monotonic() - self.started,
             headroom_pct=None if left is None else (left - 1) * 100,
+            metric=self.goal.rate(self.now_ms) if self.goal else None,
+            target=self.goal.wanted if self.goal else None,
         )
-        return stop_reason(self.arena.policy, self.iterations, progress)
 
     def _headroom(self) -> float | None:
         return None if self.baseline is None else headroom.headroom(self.baseline, self.now_ms)
@@ -224,6 +250,11 @@ class Run:
     def write_results(self) -> None:
         """Write the table of all iterations; also when a run is resumed that was killed before it could."""
         write_atomically(self.results_file, perf_results(self.iterations))
+        self._write_log("in progress")
+
+    def _write_log(self, ending: str) -> None:
+        if self.baseline is not None:
+            write_log(self.arena, self.iterations, self.goal, headroom.times(self.baseline), ending)
 
     def _amend(self, row: Iteration) -> None:
         """What was found out later: the journal's last record of an iteration counts."""

@@ -27,7 +27,7 @@ class PlanRequest:
     `proposals` are those of `proposed`, where the source has been planned for before: making them takes seconds.
     `trials` are those of earlier runs. With `thorough` the most promising variant of every optimization is compiled, not
     only what may come first; `race` is how many variants of the first one are, so that those which spill or repeat another
-    are known before they are timed.
+    are known before they are timed. With `by_tier` the bottleneck's tiers come in their order, whatever the cause.
     """
 
     source: str
@@ -39,6 +39,7 @@ class PlanRequest:
     thorough: bool = False
     trials: tuple[PastTrial, ...] = ()
     race: int = 1
+    by_tier: bool = False
     proposals: tuple[Proposal, ...] | None = None
 
 
@@ -69,6 +70,7 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
         tried=request.tried or {},
         trials=request.trials,
         features=features(request.findings),
+        by_tier=request.by_tier,
     )
     suggestions = rank(inputs)
     if isinstance(request.findings.compilation, CompileFailure):

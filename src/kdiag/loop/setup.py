@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.experience import memory
 from kdiag.loop.findings import choose_kernel
+from kdiag.loop.request import Request, completed, describe, policy_of, refuse_vendor
 from kdiag.records import GateRecord, Gpu, Observations
 from kdiag.reporters.run_summary import RunHeader
 from kdiag.reporters.terminal_auto import Terminal
@@ -39,30 +40,12 @@ DEFAULT_TARGET = "sm_90"
 
 
 @dataclass(frozen=True)
-class Request:
-    """What the command line asks for. `resume` is the directory of an earlier run."""
-
-    workload: Path
-    kernel: str | None
-    target: str | None
-    policy: Policy
-    exact: bool
-    allow_rounding: bool
-    report: Path | None = None
-    run_dir: Path | None = None
-    resume: Path | None = None
-    record: Path | None = None
-    replay: Path | None = None
-    experience: bool = True
-    gpus: str | None = None
-
-
-@dataclass(frozen=True)
 class Plan:
     """A run that only waits for the user's yes."""
 
     request: Request
     workload: Workload | CommandWorkload
+    policy: Policy
     kernel: str
     gpu: Gpu | None
     target: str
@@ -72,16 +55,19 @@ class Plan:
 
 def prepare(request: Request) -> Plan:
     """Read and check everything before anything is created. Raises KdiagError with what to correct."""
-    described = workloads.read(request.workload)
+    request = completed(request)
+    described = describe(request)
     source = workloads.read_source(described.kernel_file)
     kernel = choose_kernel(source, str(described.kernel_file), request.kernel)
     gpu = ReplayBench(request.replay).gpu() if request.replay is not None else probe_gpu()
+    refuse_vendor(request.goal.gpu, gpu)
     if gpu is None and isinstance(described, Workload) and (reason := cannot_compile()):
         raise ToolMissing(f"Nothing can be verified here, without a GPU and without compiling: {reason}")
     names, gpu = ((), gpu) if request.gpus is None else _chosen_gpus(request, request.gpus, described, gpu)
     return Plan(
         request=request,
         workload=described,
+        policy=policy_of(request),
         kernel=kernel,
         gpu=gpu,
         target=_target(request, gpu),
@@ -108,6 +94,7 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
     now = datetime.now().astimezone()
     run_dir = plan.request.run_dir or _state_dir() / f"{plan.kernel}-{now:%Y%m%d-%H%M%S}"
     worktree = repo.plan_worktree(plan.workload.kernel_file, plan.kernel, run_dir, f"{now:%Y-%m-%d}")
+    plan = replace(plan, workload=workloads.written(plan.workload, run_dir))
     start = Start(
         kernel=plan.kernel,
         workload=str(plan.workload.path.resolve()),
@@ -117,10 +104,10 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
         base_commit=worktree.base_commit,
         target=worktree.target.as_posix(),
         gpu=plan.gpu.name if plan.gpu else None,
-        policy=plan.request.policy.name,
+        policy=plan.policy.name,
         version=__version__,
         time=now.isoformat(),
-        options={"rounding": plan.rounding, "target": plan.target},
+        options={"rounding": plan.rounding, "target": plan.target, **asdict(plan.request.goal)},
     )
     journal = Journal.create(run_dir / "journal.jsonl", start)
     try:
@@ -174,18 +161,18 @@ def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -
         emulator=Emulator(compiler),
         kernel=plan.kernel,
         bench=_bench(plan, worktree),
-        policy=request.policy,
+        policy=plan.policy,
         protected=repo.hash_files(protected),
         memcheck=_memcheck(plan),
         on_gate=terminal.on_gate,
     )
     # A replay measures nothing new, and must not depend on what this machine has seen since.
-    remembers = request.experience and request.replay is None
+    remembers = not request.no_experience and request.replay is None
     known = memory(plan.kernel, plan.target, terminal.on_note) if remembers else None
-    run = Run(arena, journal, terminal, Options(plan.rounding, request.report), original, known)
+    run = Run(arena, journal, terminal, Options(plan.rounding, request.report, request.goal), original, known)
     gpu = plan.gpu.name if plan.gpu else None
     header = RunHeader(
-        plan.kernel, gpu, request.policy.name, worktree.branch, str(worktree.path), str(worktree.repository)
+        plan.kernel, gpu, plan.policy.name, worktree.branch, str(worktree.path), str(worktree.repository)
     )
     return run, header
 
@@ -226,12 +213,16 @@ def _target(request: Request, gpu: Gpu | None) -> str:
         raise UsageError(
             f"--target {request.target} is not this machine's GPU ({found}); leave --target out."
         )
-    return request.target or found or DEFAULT_TARGET
+    earlier = request.earlier.options.get("target") if request.earlier else None
+    return request.target or found or (str(earlier) if earlier else DEFAULT_TARGET)
 
 
 def _rounding(request: Request, described: Workload | CommandWorkload) -> Rounding:
     if request.exact and request.allow_rounding:
         raise UsageError("--exact and --allow-rounding contradict each other; give one of them.")
+    earlier = request.earlier.options.get("rounding") if request.earlier else None
+    if not (request.exact or request.allow_rounding) and earlier in {"no", "yes"}:
+        return "no" if earlier == "no" else "yes"
     declares = isinstance(described, CommandWorkload) or described.declares_tolerance
     return "no" if request.exact else "yes" if request.allow_rounding or declares else "ask"
 

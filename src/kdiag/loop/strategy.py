@@ -85,7 +85,7 @@ class Strategy:
         request = PlanRequest(
             parent.source, arena.kernel, self.findings, self.rounding, headroom, verdicts, race=MOST
         )
-        request = replace(request, proposals=self.proposals)
+        request = replace(request, proposals=self.proposals, by_tier=arena.policy.by_tier)
         if self.memory is not None:
             request = replace(request, trials=self.memory.known)
         known = Known(arena.compiler.target, WORTH_TRYING, _measured(rows))

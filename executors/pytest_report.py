@@ -1,0 +1,52 @@
+"""What pytest itself says of a run: how many tests passed, and the figures that they recorded.
+
+Any pytest that a command starts writes a JUnit file, because `PYTEST_ADDOPTS` asks it to; the command need not know.
+Two things are read there that neither exit code nor output tell. Pytest ends with 0 when it skipped every test, as
+TileGym's do when their package cannot import the kernel file. And TileGym's public test suite takes `--print-record`
+but prints nothing: its figures are in `record_property("benchmark", ...)`.
+"""
+
+from __future__ import annotations
+
+import shlex
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kdiag.executors.command_output import Measured, of_record
+
+PROPERTY = "benchmark"
+NOT_PASSED = ("skipped", "failure", "error")
+
+
+@dataclass(frozen=True)
+class PytestReport:
+    """The tests that passed, the reasons why others were skipped, and the recorded times by test and direction."""
+
+    passed: int
+    skipped: tuple[str, ...]
+    recorded: Mapping[str, Measured]
+
+
+def asking_for(path: Path, options: str) -> str:
+    """The value of `PYTEST_ADDOPTS` that adds a report at `path` to the user's own `options`."""
+    return f"{options} --junitxml={shlex.quote(str(path))}".strip()
+
+
+def read(path: Path) -> PytestReport | None:
+    """The report at `path`; None if no pytest wrote one there or it is damaged."""
+    try:
+        cases = list(ET.parse(path).iter("testcase"))  # noqa: S314 - see the import
+    except (OSError, ET.ParseError):
+        return None
+    passed = [case for case in cases if not any(case.find(tag) is not None for tag in NOT_PASSED)]
+    skipped = [entry.get("message", "") for case in cases for entry in case.findall("skipped")]
+    recorded = {
+        label: measured
+        for case in passed
+        for entry in case.iter("property")
+        if entry.get("name") == PROPERTY
+        for label, measured in of_record(case.get("name", ""), entry.get("value", ""))
+    }
+    return PytestReport(len(passed), tuple(dict.fromkeys(skipped)), recorded)
