@@ -11,7 +11,7 @@ from typing import ClassVar, NoReturn
 import torch
 
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Trial
-from kdiag.executors.correctness import judge
+from kdiag.executors.correctness.judging import judge
 from kdiag.executors.device_jobs import BaselineRequest, TrialRequest
 from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Variant

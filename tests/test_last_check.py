@@ -64,7 +64,8 @@ def arena(tmp_path: Path) -> Arena:
     (root / "kernel.py").write_text(UNEDITED)
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "start"]):
         subprocess.run(["git", "-c", "user.name=U", "-c", "user.email=u@e", *words], cwd=root, check=True)
-    worktree = repo.open_worktree(root / "kernel.py", "kernel", tmp_path / "run", "20260102")
+    worktree = repo.plan_worktree(root / "kernel.py", "kernel", tmp_path / "run", "20260102")
+    repo.create(worktree)
     compiler = Compiler(None, "kernel.py", "sm_90", tmp_path / "candidates")
     return Arena(worktree, Emulator(compiler), "kernel", cast(Bench, object()), load("adaptive"))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kdiag.executors.bench import Source
-from kdiag.executors.correctness import label
+from kdiag.executors.correctness.judging import label
 from kdiag.executors.device_timing import Budget, Flush, interleaved
 from kdiag.executors.paired_statistics import noise_floor, paired_ratio
 from kdiag.records import ConfigurationTiming

@@ -138,6 +138,12 @@ def _confirm(plan: Plan) -> None:
     if isinstance(plan.workload, CommandWorkload):
         for name, command in (("tests", plan.workload.test), ("benchmark", plan.workload.bench)):
             console.print(f"{name:<9} {shlex.join(command)}", soft_wrap=True)
+    elif plan.tests is None:
+        console.print(
+            "tests     none found in the repository: the workload's reference() decides, also as a pytest file in the "
+            "run's folder",
+            soft_wrap=True,
+        )
     rounding = {
         "yes": "may change within the tolerance",
         "ask": "unchanged (see --allow-rounding)",

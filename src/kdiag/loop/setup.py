@@ -21,6 +21,7 @@ from kdiag.executors.device_bench import DeviceBench, choose_gpus, probe_gpu
 from kdiag.executors.replay import RecordingBench, ReplayBench
 from kdiag.executors.repo import Worktree
 from kdiag.journal import Journal, Resumed, Start
+from kdiag.loop import generated_test
 from kdiag.loop.attempt import Arena
 from kdiag.loop.auto import Options, Run
 from kdiag.loop.candidates import Rounding
@@ -41,7 +42,7 @@ DEFAULT_TARGET = "sm_90"
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that only waits for the user's yes."""
+    """A run that only waits for the user's yes. `tests` is a file that tests the kernel file, None if there is none."""
 
     request: Request
     workload: Workload | CommandWorkload
@@ -51,6 +52,7 @@ class Plan:
     target: str
     rounding: Rounding
     gpus: tuple[str, ...] = ()
+    tests: str | None = None
 
 
 def prepare(request: Request) -> Plan:
@@ -73,6 +75,7 @@ def prepare(request: Request) -> Plan:
         target=_target(request, gpu),
         rounding=_rounding(request, described),
         gpus=names,
+        tests=generated_test.existing(described.kernel_file),
     )
 
 
@@ -120,6 +123,9 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
         terminal.on_note(
             f"the worktree starts from the last commit and lacks your uncommitted changes ({names})"
         )
+    if isinstance(plan.workload, Workload) and not plan.tests:
+        path = generated_test.write(plan.workload, worktree.file, run_dir)
+        terminal.on_note(f"pytest {path} repeats the checks of this run on its best version")
     return _run(plan, worktree, journal, terminal)
 
 
