@@ -25,6 +25,9 @@ SPILLS = ExpectedSpeedup(0.07, 0.2, 0.9)
 REJECTED_LOAD = ExpectedSpeedup(0.17, 0.18, 0.75)
 REJECTED_LOAD_PLAIN_STORE = ExpectedSpeedup(0.5, 0.72, 1.0)
 SURE, NO_EFFECT = 0.9, 0.3
+# Launches that leave the card idle: how a tile is loaded hardly shows in their time (64 launches joined into one became
+# 9.2x faster on the H200 although TMA cannot load what it then reads).
+LOADS_DO_NOT_LIMIT = frozenset({"grid-too-small", "launch-bound", "host-overhead"})
 
 MMA, TMA_LOAD_FAILED = "RemarkTensorCoreMMA", "RemarkMemoryTmaLoadFailed"
 TMA_STORE = "TMA Store instruction"
@@ -58,7 +61,7 @@ def judge(
         return Finding(why_not="compiles to identical machine code", reason="")
     return (
         _spills(candidate, parent)
-        or _rejected_load(candidate, parent)
+        or (_rejected_load(candidate, parent) if cause not in LOADS_DO_NOT_LIMIT else None)
         or _cured(candidate, parent, cause)
         or _without_effect(proposal, candidate, parent, cause)
         or Finding(reason="it compiles to other machine code, without new spills or newly rejected TMA loads")

@@ -25,10 +25,13 @@ def tier_order(diagnosis: Diagnosis | None) -> tuple[int, ...]:
 
 def sort_key(
     draft: Suggestion, cost_s: float, tiers: tuple[int, ...] | None
-) -> tuple[bool, float, float, str, str]:
-    """What can be applied first; by time saved; without a cause by tier, with what is known to be slower last."""
+) -> tuple[bool, float, float, str]:
+    """What can be applied first; by time saved; without a cause by tier, with what is known to be slower last.
+
+    Variants that tie stay in the order in which their edit offers them.
+    """
     saved = time_saved(draft.expected_speedup, draft.confidence) - COST_PER_SECOND * cost_s
     if tiers is None:
-        return (not draft.applicable, -saved, draft.tier, draft.optimization, draft.variant)
+        return (not draft.applicable, -saved, draft.tier, draft.optimization)
     first = tiers.index(draft.tier) if saved > CLEARLY_SLOWER else len(tiers)
-    return (not draft.applicable, first, -saved, draft.optimization, draft.variant)
+    return (not draft.applicable, first, -saved, draft.optimization)

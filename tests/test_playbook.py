@@ -88,7 +88,7 @@ def test_every_prior_names_its_source(optimization):
     ("optimization", "variant", "cause", "mid"),
     [
         ("A", "tile-load-store", "special-functions-and-division", 0.24),
-        ("B", "", "special-functions-and-division", 0.65),
+        ("B", "", "special-functions-and-division", 0.63),
         ("F", "stores", "tma-load-rejected", 4.1),
         ("G", "tile_m=128,tile_n=256", "tensor-pipe", 0.07),
         ("G", "tile_m=128,tile_n=256,tile_k=64,num_worker_warps=8", "tensor-pipe", 1.044),

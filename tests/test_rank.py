@@ -59,7 +59,7 @@ def test_a_partner_gains_once_the_other_was_kept():
     alone = find(plan(diagnosis=causes), "B")
     after = find(plan(diagnosis=causes, tried={("I", "group=8"): "keep"}), "B")
     assert 1.06 < after.expected_speedup.mid < 1.087
-    assert 1.0 < alone.expected_speedup.mid < 1.044, "one measurement, shrunk"
+    assert 1.0 < alone.expected_speedup.mid < 1.047, "two measurements, shrunk"
     assert "Together with I" in alone.explanation
 
 

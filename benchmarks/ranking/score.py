@@ -2,7 +2,8 @@
 
     PYTHONPATH=src:benchmarks python benchmarks/ranking/score.py STEPS.json.xz [--markdown] [--verbose]
 
-kdiag's plan is made anew from what was counted before any edit, so that a change of rules can be judged without a GPU.
+kdiag's plan is made anew from what was counted before any edit, so that a change of rules can be judged without a GPU;
+of the trials that kdiag brings along those of the kernel itself are hidden from it.
 The other two orders are the published playbook's, A to J, and that of the optimization loop's tiers by class of
 bottleneck; within an optimization both take the variant that its edit offers first. An order skips what turns out a
 no-op, as every tool with a compiler can. The best single step is that of all steps measured, or to leave the kernel alone.
@@ -25,8 +26,10 @@ from kdiag.loop import headroom
 from kdiag.loop.candidates import PlanRequest, plan
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.findings import gather
+from kdiag.loop.racing import MOST
 from kdiag.planner.order import tier_order
 from kdiag.records import Diagnosis, Suggestion
+from kdiag.rules import load_start_values
 from kdiag.workload import Workload
 
 PLAYBOOK = "ABCDEFGHIJ"
@@ -58,6 +61,9 @@ class Score:
 def scores(found: KernelSteps, scratch: Path) -> dict[str, Score]:
     """The score of each order on one kernel."""
     suggested, diagnosis = _plan(found, scratch)
+    # A step that is wrong or dies leaves the kernel as it was; one that found no memory beside others was not measured.
+    done = [step for step in found.steps if "no-op" not in step.outcome and "OutOfMemory" not in step.outcome]
+    measured = {(step.optimization, step.variant): step.speedup or 1.0 for step in done}
     offers = [(step.optimization, step.variant) for step in found.steps]
     listed = [
         s
@@ -67,14 +73,10 @@ def scores(found: KernelSteps, scratch: Path) -> dict[str, Score]:
     listed.sort(key=lambda s: (s.optimization, offers.index(_pair(s))))
     tiers = tier_order(diagnosis)
     orders = {
-        "kdiag": suggested,
         "playbook": listed,
         "tiers": sorted(listed, key=lambda s: tiers.index(s.tier)),
     }
-    # A step that is wrong or dies leaves the kernel as it was.
-    measured = {
-        (s.optimization, s.variant): s.speedup or 1.0 for s in found.steps if "no-op" not in s.outcome
-    }
+    orders = {"kdiag": suggested, "kdiag, raced": _raced(suggested, measured), **orders}
     return {name: score(order, measured) for name, order in orders.items()}
 
 
@@ -102,8 +104,18 @@ def _plan(found: KernelSteps, scratch: Path) -> tuple[list[Suggestion], Diagnosi
     source = workloads.read_source(workload.kernel_file)
     findings = gather(source, found.kernel, compiler, None, found.observed)
     left = headroom.headroom(found.baseline, headroom.times(found.baseline))
-    suggestions = plan(PlanRequest(source, found.kernel, findings, "yes", left), compiler)
+    others = tuple(trial for trial in load_start_values.load() if trial.kernel != Path(found.folder).name)
+    suggestions = plan(
+        PlanRequest(source, found.kernel, findings, "yes", left, start_values=others), compiler
+    )
     return [s for s in suggestions if s.applicable], findings.diagnosis
+
+
+def _raced(order: Order, measured: Mapping[tuple[str, str], float]) -> list[Suggestion]:
+    """The order after `kdiag auto` has raced the variants of its first step: the fastest of them first."""
+    first = next((s.optimization for s in order if _pair(s) in measured), "")
+    racers = [s for s in order if s.optimization == first and _pair(s) in measured][:MOST]
+    return sorted(racers, key=lambda s: -measured[_pair(s)]) + [s for s in order if s not in racers]
 
 
 def _pair(suggestion: Suggestion) -> tuple[str, str]:
@@ -122,8 +134,8 @@ def report(measured: Measurements, known: Mapping[str, dict[str, Score]]) -> str
     """Two Markdown tables: every kernel, then every order."""
     lines = [f"{measured.gpu}, {measured.date}", ""]
     lines += [
-        "| kernel | steps | best single step | kdiag's first | playbook's first | tiers' first |",
-        "|---|---|---|---|---|---|",
+        "| kernel | steps | best single step | kdiag's first | its variants raced | playbook's first | tiers' first |",
+        "|---|---|---|---|---|---|---|",
     ]
     for found in measured.kernels:
         row = known[found.folder]
@@ -142,7 +154,7 @@ def report(measured: Measurements, known: Mapping[str, dict[str, Score]]) -> str
         "| order | kernels | first within 5 % of the best | median regret | NDCG@3 | worst first step |",
         "|---|---|---|---|---|---|",
     ]
-    for order in ("kdiag", "playbook", "tiers"):
+    for order in next(iter(known.values())):
         for part, apart in (("tuned", False), ("held out", True)):
             rows = [known[k.folder][order] for k in measured.kernels if k.held_out == apart]
             if rows:

@@ -13,6 +13,7 @@ from kdiag.loop.experience import features
 from kdiag.loop.findings import Findings
 from kdiag.planner.rank import PlanInputs, rank
 from kdiag.records import Compilation, CompileFailure, PastTrial, Proposal, Suggestion
+from kdiag.rules import load_start_values
 from kdiag.workload import source_hash
 
 Rounding = Literal["yes", "ask", "no"]
@@ -25,7 +26,7 @@ class PlanRequest:
     """One source to plan for. `headroom` is how many times faster the card's limits allow at most.
 
     `proposals` are those of `proposed`, where the source has been planned for before: making them takes seconds.
-    `trials` are those of earlier runs. With `thorough` the most promising variant of every optimization is compiled, not
+    `trials` are those of earlier runs, `start_values` those that kdiag brings along, None for all of these. With `thorough` the most promising variant of every optimization is compiled, not
     only what may come first; `race` is how many variants of the first one are, so that those which spill or repeat another
     are known before they are timed. With `by_tier` the bottleneck's tiers come in their order, whatever the cause.
     """
@@ -38,6 +39,7 @@ class PlanRequest:
     tried: Mapping[tuple[str, str], str] | None = None
     thorough: bool = False
     trials: tuple[PastTrial, ...] = ()
+    start_values: tuple[PastTrial, ...] | None = None
     race: int = 1
     by_tier: bool = False
     proposals: tuple[Proposal, ...] | None = None
@@ -68,7 +70,8 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
         parent=request.findings.compilation,
         allow_rounding=request.allow_rounding,
         tried=request.tried or {},
-        trials=request.trials,
+        trials=request.trials
+        + (load_start_values.load() if request.start_values is None else request.start_values),
         features=features(request.findings),
         by_tier=request.by_tier,
     )

@@ -1,0 +1,72 @@
+"""Writes the bundled trials, rules/start_values/<card>.json, from what `measure.py` measured.
+
+    PYTHONPATH=src:benchmarks python benchmarks/ranking/start_values.py STEPS.json.xz rules/start_values/h200.json
+
+Kernels that are held out are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+from ranking.records import ROOT, KernelSteps, Step, read
+
+from kdiag import workload as workloads
+from kdiag.loop.compiler import Compiler
+from kdiag.loop.experience import features
+from kdiag.loop.findings import gather
+from kdiag.workload import Workload
+
+
+def entry(found: KernelSteps, scratch: Path) -> dict[str, object]:
+    """One kernel: what kind it is, its leading cause, and what each step gave."""
+    workload = workloads.read(ROOT / found.folder)
+    assert isinstance(workload, Workload)
+    compiler = Compiler(workload, workload.kernel_file.name, "sm_90", scratch)
+    source = workloads.read_source(workload.kernel_file)
+    findings = gather(source, found.kernel, compiler, None, found.observed)
+    causes = findings.diagnosis.causes
+    return {
+        "kernel": Path(found.folder).name,
+        "features": features(findings),
+        "cause": causes[0].id if causes else "",
+        "bottleneck": findings.diagnosis.bottleneck,
+        "steps": [row for step in found.steps if (row := _row(step)) is not None],
+    }
+
+
+def _row(step: Step) -> list[object] | None:
+    """Optimization, variant and speed-up, or in its place the verdict; None for what says nothing of the edit."""
+    name: list[object] = [step.optimization, step.variant]
+    if step.speedup is not None:
+        return [*name, round(step.speedup, 3)]
+    if step.outcome.startswith(("no-op", "wrong")):
+        return [*name, "no-op" if step.outcome.startswith("no-op") else "revert"]
+    return None  # no answer in time, or no memory beside others: of the measurement, not of the edit
+
+
+def main() -> None:
+    """Write the file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("steps", type=Path)
+    parser.add_argument("out", type=Path)
+    options = parser.parse_args()
+    measured = read(options.steps)
+    with tempfile.TemporaryDirectory(prefix="kdiag-start-") as scratch:
+        kernels = [entry(k, Path(scratch) / k.kernel) for k in measured.kernels if not k.held_out]
+    head = {
+        "gpu": measured.gpu,
+        "architecture": "sm_90",
+        "date": measured.date,
+        "toolchain": "cuda-tile 1.7.0",
+    }
+    lines = ",\n".join(json.dumps(each, separators=(",", ":")) for each in kernels)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(head)[:-1] + ', "kernels": [\n' + lines + "\n]}\n")
+
+
+if __name__ == "__main__":
+    main()
