@@ -29,7 +29,8 @@ from kdiag.records import Place, Promise, Safety, Scalar, Variant
 NO_SPILLS = Promise("compile.stack_bytes", "is-zero", "no registers are spilled")
 ATOMICS = tuple(f"atomic_{name}" for name in ("add", "max", "min", "and", "or", "xor", "xchg", "cas"))
 MOST_VARIANTS = 14
-SMALLEST_TILE, LARGEST_TILE = 64, 8192  # elements
+SMALLEST_TILE, SMALL_TILE, LARGEST_TILE = 64, 4096, 8192  # elements
+TIMES, SQUARES = (2, 4, 8, 16, 32), (64, 32, 128)
 BOUNDS = (2048, 4096, 1024)  # for a tile that follows the data
 
 
@@ -197,24 +198,36 @@ def _shapes(depth: int | None) -> Iterator[tuple[int, int, int | None, int | Non
 
 
 def _other_sizes(tiles: _Tiles) -> list[dict[str, Scalar]]:
-    """Each constant doubled, quadrupled and halved, as long as its tiles stay within reason."""
-    choices: list[dict[str, Scalar]] = []
+    """Each constant doubled, quadrupled and halved, as long as its tiles stay within reason; small tiles also several
+    times as large, and two sides of one tile together.
+    """
+    wanted: list[dict[str, int]] = []
+    if len(tiles.constants) == 2 and all(constant.value for constant in tiles.constants):
+        sides = [constant.setting for constant in tiles.constants]
+        wanted += [dict.fromkeys(sides, edge) for edge in SQUARES]
     for constant in tiles.constants:
         size = constant.value
-        for value in BOUNDS if size is None else (2 * size, 4 * size, size // 2):
-            elements = _largest_tile(tiles, constant, value)
-            if SMALLEST_TILE <= elements <= LARGEST_TILE and {constant.setting: value} not in choices:
-                choices.append({constant.setting: value})
+        multiples = [] if size is None else [times * size for times in TIMES]
+        near = BOUNDS if size is None else (*multiples[:2], size // 2)
+        far = [
+            value for value in multiples[2:] if _largest_tile(tiles, {constant.setting: value}) <= SMALL_TILE
+        ]
+        wanted += [{constant.setting: value} for value in (*near, *far)]
+    choices: list[dict[str, Scalar]] = []
+    for settings in wanted:
+        if SMALLEST_TILE <= _largest_tile(tiles, settings) <= LARGEST_TILE and settings not in choices:
+            choices.append({**settings})
     return choices
 
 
-def _largest_tile(tiles: _Tiles, changed: TileConstant, value: int) -> int:
-    """The elements of the largest tile that the constant sizes; a dimension of unknown size counts as one."""
-    sizes = {c.parameter: value if c.setting == changed.setting else c.value or 1 for c in tiles.constants}
+def _largest_tile(tiles: _Tiles, settings: Mapping[str, int]) -> int:
+    """The elements of the largest tile that the settings change; a dimension of unknown size counts as one."""
+    sizes = {c.parameter: settings.get(c.setting, c.value or 1) for c in tiles.constants}
+    changed = {c.parameter for c in tiles.constants if c.setting in settings}
     largest = 0
     for shape in shapes(tiles.read):
         names = names_in(shape)
-        if changed.parameter in names:
+        if changed <= names or (len(changed) == 1 and changed & names):
             elements = 1
             for literal in nodes(shape, cst.Integer):
                 elements *= literal.evaluated_value

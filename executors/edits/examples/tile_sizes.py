@@ -184,6 +184,14 @@ EXAMPLES = (
         settings={"block": 1024},
     ),
     Example(
+        "two sizes in one line",
+        "matmul_kernel",
+        "tile_m=64",
+        edited(MATMUL, ("TILE_M = 128  # rows of the result\nTILE_N = 128", "TILE_M, TILE_N = 128, 256")),
+        edited(MATMUL, ("TILE_M = 128  # rows of the result\nTILE_N = 128", "TILE_M, TILE_N = 64, 256")),
+        settings={"tile_m": 64},
+    ),
+    Example(
         "the grid counts another size",
         "double_kernel",
         "t=512",

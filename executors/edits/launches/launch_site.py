@@ -41,6 +41,10 @@ class LaunchSite:
             if local is None:
                 return Skipped(f"{name} is assigned more than once in the launch wrapper")
             value = local.node.default if isinstance(local.node, cst.Param) else local.value
+            if value is None and isinstance(local.node, cst.Assign):
+                value = _assigned(local.node, name)
+                if value is None:
+                    return Skipped(f"{name} is unpacked from a value that is not written out")
             if value is None:
                 return Skipped(f"{name} is an argument of the launch wrapper and has no default")
             return local.node, value
@@ -69,20 +73,44 @@ class LaunchSite:
 
 def module_binding(read: KernelSource, name: str) -> tuple[cst.CSTNode, cst.BaseExpression] | Skipped:
     """The only assignment of a module-level name."""
-    statements = [
-        *((s, s.value, [t.target for t in s.targets]) for s in nodes(read.module, cst.Assign)),
-        *((s, s.value, [s.target]) for s in nodes(read.module, cst.AnnAssign)),
-    ]
+    statements: list[cst.Assign | cst.AnnAssign] = [*nodes(read.module, cst.Assign)]
+    statements += nodes(read.module, cst.AnnAssign)
     found = [
         (statement, value)
-        for statement, value, targets in statements
-        if value is not None and name in map(dotted, targets) and function_around(read, statement) is None
+        for statement in statements
+        if (value := _assigned(statement, name)) is not None and function_around(read, statement) is None
     ]
     rebound = any(n.name.value == name for g in nodes(read.module, cst.Global) for n in g.names)
     augmented = any(dotted(a.target) == name for a in nodes(read.module, cst.AugAssign))
     if len(found) == 1 and not rebound and not augmented:
         return found[0]
     return Skipped(f"{name} is not assigned exactly once in the module")
+
+
+def _assigned(statement: cst.Assign | cst.AnnAssign, name: str) -> cst.BaseExpression | None:
+    """What a statement assigns to a name, by itself or as in `M, N = 64, 32`; None for another name or any other way."""
+    if isinstance(statement, cst.AnnAssign):
+        return statement.value if dotted(statement.target) == name else None
+    for target in statement.targets:
+        if dotted(target.target) == name:
+            return statement.value
+        pairs = _items(target.target), _items(statement.value)
+        if None not in pairs and len(pairs[0] or ()) == len(pairs[1] or ()):
+            for one, value in zip(pairs[0] or (), pairs[1] or (), strict=True):
+                if dotted(one) == name:
+                    return value
+    return None
+
+
+def _items(
+    expression: cst.BaseExpression | cst.BaseAssignTargetExpression,
+) -> list[cst.BaseExpression] | None:
+    """What stands in a tuple or list that is written out; None for anything else."""
+    if not isinstance(expression, cst.Tuple | cst.List):
+        return None
+    if any(isinstance(element, cst.StarredElement) for element in expression.elements):
+        return None
+    return [element.value for element in expression.elements]
 
 
 def launched_kernel(call: cst.Call) -> str | None:

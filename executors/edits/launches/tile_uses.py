@@ -132,7 +132,7 @@ def _derived(site: LaunchSite, name: str) -> set[str]:
     derived = {name}
     for statement in nodes(site.read.module, cst.Assign):
         if function_around(site.read, statement) is None and derived & names_in(statement.value):
-            derived |= {t for target in statement.targets if (t := dotted(target.target)) is not None}
+            derived |= {name for target in statement.targets for name in names_in(target.target)}
     return derived
 
 
