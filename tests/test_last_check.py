@@ -80,22 +80,30 @@ def arena(tmp_path: Path) -> Arena:
         ([UNEDITED, FIRST, SECOND], SECOND, "keep keep", "the unedited kernel does it as well: read"),
     ],
 )  # fmt: skip
+@pytest.mark.parametrize("killed_after", [None, 0, 1, 2])
 def test_a_run_ends_with_a_version_that_passes(
-    arena: Arena, bad: list[str], best: str, verdicts: str, last: str
+    arena: Arena, bad: list[str], best: str, verdicts: str, last: str, killed_after: int | None
 ) -> None:
     def check(path: Path) -> GateRecord:
         return GateRecord("memcheck", "failed" if path.read_text() in bad else "passed", "read")
 
+    arena = replace(arena, memcheck=check)
     rows, notes = [Iteration(0, "baseline", "", "baseline", "PASS", 1.1, None, "keep", "")], list[str]()
     for n, source in enumerate((FIRST, SECOND), 1):
         repo.write(arena.worktree, source)
         commit = repo.commit(arena.worktree, f"edit {n}")
         rows.append(Iteration(n, "H", str(n), f"edit {n}", "PASS", 1.0, 1.1, "keep", "faster", commit=commit))
-    source, changed = last_check(replace(arena, memcheck=check), UNEDITED, rows, notes.append)
-    assert source == best
+    source, changed = last_check(arena, UNEDITED, rows, notes.append)
     assert notes[-1].endswith(last)
     start = Start("kernel", "w.py", "/r", "/w", "b", "base", "kernel.py", None, "adaptive", "0", "2026-01-02")
+    if killed_after is not None:
+        killed = state([start, *map(IterationDone, [*rows, *changed[:killed_after]])])
+        repo.reopen(arena.worktree, killed.best_commit)
+        rows = list(killed.iterations)
+        source, changed = last_check(arena, UNEDITED, rows, notes.append)
+    assert source == best
     resumed = state([start, *map(IterationDone, [*rows, *changed])])
+    assert all(len(row.gates) == (row.n > 0) for row in changed)
     assert " ".join(row.verdict for row in resumed.iterations[1:]) == verdicts
     repo.reopen(arena.worktree, resumed.best_commit)
     assert repo.current_source(arena.worktree) == best
