@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from kdiag.executors import repo
+from kdiag.executors import repo, worktrees
 from kdiag.executors.bench import Bench
 from kdiag.executors.ncu.process import Ended
 from kdiag.executors.sanitizer import judge, memcheck
@@ -64,8 +64,8 @@ def arena(tmp_path: Path) -> Arena:
     (root / "kernel.py").write_text(UNEDITED)
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "start"]):
         subprocess.run(["git", "-c", "user.name=U", "-c", "user.email=u@e", *words], cwd=root, check=True)
-    worktree = repo.plan_worktree(root / "kernel.py", "kernel", tmp_path / "run", "20260102")
-    repo.create(worktree)
+    worktree = worktrees.plan_worktree(root / "kernel.py", "kernel", tmp_path / "run", "20260102")
+    worktrees.create(worktree)
     compiler = Compiler(None, "kernel.py", "sm_90", tmp_path / "candidates")
     return Arena(worktree, Emulator(compiler), "kernel", cast(Bench, object()), load("adaptive"))
 
@@ -98,12 +98,12 @@ def test_a_run_ends_with_a_version_that_passes(
     start = Start("kernel", "w.py", "/r", "/w", "b", "base", "kernel.py", None, "adaptive", "0", "2026-01-02")
     if killed_after is not None:
         killed = state([start, *map(IterationDone, [*rows, *changed[:killed_after]])])
-        repo.reopen(arena.worktree, killed.best_commit)
+        worktrees.reopen(arena.worktree, killed.best_commit)
         rows = list(killed.iterations)
         source, changed = last_check(arena, UNEDITED, rows, notes.append)
     assert source == best
     resumed = state([start, *map(IterationDone, [*rows, *changed])])
     assert all(len(row.gates) == (row.n > 0) for row in changed)
     assert " ".join(row.verdict for row in resumed.iterations[1:]) == verdicts
-    repo.reopen(arena.worktree, resumed.best_commit)
+    worktrees.reopen(arena.worktree, resumed.best_commit)
     assert repo.current_source(arena.worktree) == best
