@@ -1,13 +1,15 @@
 """The last check of a run: what compute-sanitizer prints, and which version the run ends with, in a real repository."""
 
 import subprocess
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from kdiag.executors import repo, worktrees
+from kdiag import isolate
+from kdiag.executors import repo, sanitizer, worktrees
 from kdiag.executors.bench import Bench
 from kdiag.executors.ncu.process import Ended
 from kdiag.executors.sanitizer import judge, memcheck
@@ -52,6 +54,16 @@ def test_what_the_tool_says(ended: Ended, log: str, outcome: str, reason: str) -
 def test_without_the_tool_nothing_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     assert "not installed" in memcheck(Workload(Path("w.py"), Path("k.py"), True), Path("edited.py")).reason
+
+
+def test_it_runs_on_the_gpu_that_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Mapping[str, str]] = []
+    monkeypatch.setattr("shutil.which", lambda _: "compute-sanitizer")
+    monkeypatch.setattr(sanitizer, "run", lambda _, env, *__: seen.append(env) or Ended(0, "", ""))
+    token = isolate.environment.set({"CUDA_VISIBLE_DEVICES": "3"})
+    memcheck(Workload(Path("w.py"), Path("k.py"), True), Path("edited.py"))
+    isolate.environment.reset(token)
+    assert seen[0]["CUDA_VISIBLE_DEVICES"] == "3"
 
 
 UNEDITED, FIRST, SECOND = (f"X = {n}\n" for n in range(3))
