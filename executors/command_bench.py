@@ -18,14 +18,16 @@ from pathlib import Path
 
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Trial
 from kdiag.executors.command_output import Measured, printed
-from kdiag.executors.paired_statistics import noise_floor, paired_ratio
+from kdiag.executors.paired_statistics import FEWEST, noise_floor, paired_ratio
 from kdiag.executors.pytest_report import PytestReport, asking_for, read
 from kdiag.isolate import Died
 from kdiag.package_copy import member_of
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu
 from kdiag.workload import CommandWorkload
 
-ROUNDS = 4
+# A round is three runs of the benchmark, so that a candidate costs one run of the tests and 18 of the benchmark, and
+# as many again where a gain has to be confirmed. Fewer rounds would prove nothing.
+ROUNDS = FEWEST
 NO_PYTHON = b"kdiag wrote this line: a command that runs this file has to fail now\n"
 
 

@@ -1,4 +1,4 @@
-"""The verdict on a candidate, by precedence, and whether the run goes on.
+"""The verdict on a candidate, by precedence.
 
 A speed-up is a ratio of times, parent over candidate. A difference counts when its whole 95 % interval lies beyond
 the noise floor that the same statistic shows for the parent against itself; between the two nothing is claimed.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from kdiag.executors.gates import compiles, emulation
 from kdiag.executors.gates.correctness import describe, worst
@@ -191,14 +190,15 @@ def _faster(timings: Sequence[ConfigurationTiming], policy: Policy) -> Verdict:
     )
     if gain <= 0:
         return Verdict("revert", f"faster in some configurations but {-gain:.1f} % slower on average")
-    if _reaches(gain, policy.keep_pct):
+    if reaches(gain, policy.keep_pct):
         return Verdict("keep", reason)
-    if _reaches(gain, policy.low_priority_pct):
+    if reaches(gain, policy.low_priority_pct):
         return Verdict("keep", reason, lower_priority=True)
     return Verdict("keep", reason, stop=policy.stop_on_small_gain, lower_priority=True)
 
 
-def _reaches(gain: float, threshold: float) -> bool:
+def reaches(gain: float, threshold: float) -> bool:
+    """Whether a gain in percent is as large as a policy asks, but for what a logarithm rounds."""
     return gain >= threshold - _ROUNDING
 
 
@@ -212,80 +212,3 @@ def _describe(timing: ConfigurationTiming) -> str:
         f"{timing.configuration}: {timing.speedup:.3f}x [{timing.low:.3f}, {timing.high:.3f}], "
         f"noise floor {timing.noise_floor * 100:.1f} %"
     )
-
-
-# ---- does the run go on? ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a run stands. `headroom_pct` is what could still be gained, as (ratio - 1) * 100 of the best time.
-
-    `metric` and `target` share one unit (GB/s or TFLOP/s); higher is better. None is unknown.
-    """
-
-    open_candidates: int
-    elapsed_s: float
-    headroom_pct: float | None = None
-    metric: float | None = None
-    target: float | None = None
-
-
-def attempts(iterations: Sequence[Iteration]) -> tuple[Iteration, ...]:
-    """The iterations that count: not the baseline, no no-op, nothing that could not run."""
-    return tuple(row for row in iterations if row.n > 0 and row.verdict not in ("no-op", "ready"))
-
-
-def stop_reason(policy: Policy, iterations: Sequence[Iteration], progress: Progress) -> str | None:
-    """Why the run ends here, or None if it goes on."""
-    tried = attempts(iterations)
-    if progress.metric is not None and progress.target is not None and progress.metric >= progress.target:
-        return f"target met: {progress.metric:.4g} of {progress.target:.4g}"
-    return _gains_ended(policy, tried) or _limits_reached(policy, len(tried), progress)
-
-
-def _gains_ended(policy: Policy, tried: Sequence[Iteration]) -> str | None:
-    in_a_row = next((n for n, row in enumerate(reversed(tried)) if row.verdict == "keep"), len(tried))
-    if policy.failures_in_a_row is not None and in_a_row >= policy.failures_in_a_row:
-        return f"{in_a_row} iterations in a row without improvement"
-    last = tried[-1] if tried else None
-    if policy.stop_on_small_gain and last and last.verdict == "keep" and last.timings:
-        gain = gain_pct(last.timings)
-        if not _reaches(gain, policy.low_priority_pct):
-            return f"the last gain, {gain:.1f} %, is below {policy.low_priority_pct:g} %"
-    return None
-
-
-def _limits_reached(policy: Policy, count: int, progress: Progress) -> str | None:
-    headroom, least = progress.headroom_pct, policy.min_headroom_pct
-    if headroom is not None and least is not None and headroom < least:
-        return f"at its limit: at most {max(headroom, 0):.1f} % could still be gained"
-    if policy.max_iterations is not None and count >= policy.max_iterations:
-        return f"as many iterations as the policy {policy.name} allows ({policy.max_iterations})"
-    if progress.open_candidates == 0:
-        return "every candidate has been tried"
-    if policy.budget_s is not None and progress.elapsed_s >= policy.budget_s:
-        return f"the time is over: {progress.elapsed_s:.0f} s of {policy.budget_s:g} s"
-    return None
-
-
-def asks_user(policy: Policy, bottleneck: str) -> str | None:
-    """Why a person has to decide at this bottleneck, or None under policies that go on."""
-    if bottleneck not in policy.ask_when:
-        return None
-    return (
-        f"The bottleneck is {bottleneck}, for which the policy {policy.name} asks you to decide; "
-        "look at the evidence, then choose an optimization or another policy."
-    )
-
-
-RoundStatus = Literal["TARGET_MET", "IMPROVED", "REGRESSED", "MAX_ITERATIONS"]
-
-
-def round_status(iteration: Iteration, progress: Progress, *, last: bool) -> RoundStatus:
-    """How a round ended in the optimize-loop's words; `last` if no round or no candidate is left after it."""
-    if progress.metric is not None and progress.target is not None and progress.metric >= progress.target:
-        return "TARGET_MET"
-    if last:
-        return "MAX_ITERATIONS"
-    return "IMPROVED" if iteration.verdict == "keep" else "REGRESSED"

@@ -18,6 +18,7 @@ import numpy.typing as npt
 TAIL = 1.96  # standard deviations that leave 2.5 % on either side
 # A gain shows where it exceeds the interval by as much again: 1.5 %, under the 2 % that policies ask for.
 SETTLED = 0.0075
+FEWEST = 6  # rounds that can reject at 5 %: all on one side is 2 / 2^6 = 3 % by chance, of five 6 %
 MOST_BLOCKS = 8  # on a noisy machine; the interval is then about a third of what one block gives
 
 Times = list[
@@ -37,7 +38,7 @@ class Ratio:
 def paired_ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Ratio:
     """The typical numerator/denominator, round by round. Both hold as many positive times of one unit, at least one.
 
-    Fewer than six rounds cannot reject at 5 %: the interval is then all that was seen.
+    Fewer than FEWEST rounds cannot reject at 5 %: the interval is then all that was seen.
     """
     logs = np.log(np.asarray(numerator, float) / np.asarray(denominator, float))
     n, (i, j) = logs.size, np.triu_indices(logs.size)

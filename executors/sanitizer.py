@@ -10,6 +10,7 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
+from kdiag import isolate
 from kdiag.executors.ncu.process import Ended, run
 from kdiag.records import GateRecord
 from kdiag.workload import Workload
@@ -45,7 +46,12 @@ def memcheck(workload: Workload, source: Path) -> GateRecord:
             str(source),
         ]
         # torch hands out pieces of large blocks, inside which nothing is out of bounds.
-        env = {**os.environ, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        env = {
+            **os.environ,
+            **isolate.environment.get(),  # names the GPU that measures
+            "PYTORCH_NO_CUDA_MEMORY_CACHING": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         try:
             ended = run([tool, *options, *program, "smallest"], env, TIMEOUT_S, lambda _: None)
         except OSError as error:

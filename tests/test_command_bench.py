@@ -41,7 +41,7 @@ def test_a_trial_pairs_parent_and_candidate(tmp_path: Path, sources: tuple[Path,
     answer = bench(tmp_path, "pass", MEASURE).trial(*sources)
     assert isinstance(answer, Trial)
     (timing,) = answer.timings
-    assert (answer.passed, timing.speedup, timing.noise_floor, timing.samples) == (True, 2.0, 0.0, 4)
+    assert (answer.passed, timing.speedup, timing.noise_floor, timing.samples) == (True, 2.0, 0.0, 6)
 
 
 def test_a_failing_test_means_no_timing(tmp_path: Path, sources: tuple[Path, Path]) -> None:

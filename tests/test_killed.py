@@ -9,33 +9,36 @@ from typing import Any
 import pytest
 
 from auto_runs import Project, project
-from kdiag import isolate, journal
+from kdiag import isolate, journal, run_state
 from kdiag.isolate import Died
 from killed_runs import Attempt, run_auto
 
-BENCH = """grep -q '# faster' softmax.py && echo '{"latency_ms": 0.7}' || echo '{"latency_ms": 1.0}'"""
-COMMANDS = f"kernel = 'softmax.py'\n[test]\ncommand = 'true'\n[bench]\ncommand = '''{BENCH}'''\n"
+TEST = "grep -q @ct.kernel softmax.py"  # as every command that runs the kernel, it fails without one
+BENCH = f"""{TEST} || exit; grep -q '# faster' softmax.py && echo '{{"latency_ms": 0.7}}' || echo '{{"latency_ms": 1.0}}'"""
+COMMANDS = f"kernel = 'softmax.py'\n[test]\ncommand = '{TEST}'\n[bench]\ncommand = '''{BENCH}'''\n"
 POINTS = (
     "git branch 1",  # nothing is there yet
     "git worktree 1",
     "torn journal.jsonl 1",
     "synced journal.jsonl 1",
     "git cat-file 1",
-    "bash true 1",  # the tests of the unedited kernel
+    f"bash {TEST} 1",  # the tests of the unedited kernel
+    f"bash {BENCH} 1",  # a file that is no Python is in the worktree
     "torn journal.jsonl 2",
     "rename perf_results.md 1",
-    "open softmax.py 5",  # half of the candidate may be in the worktree
-    f"bash {BENCH} 3",  # the first candidate is being measured
+    "open softmax.py 7",  # half of the candidate may be in the worktree
+    f"bash {BENCH} 5",  # the first candidate is being measured
     "git commit 1",
-    "git rev-parse 7",  # committed, and not in the journal
-    "git checkout 1",
+    "git rev-parse 8",  # committed, and not in the journal
+    "git checkout 2",
     "torn journal.jsonl 4",
     "synced journal.jsonl 4",  # in the journal, and not in the table
     "torn perf_results.md 2",
     "rename perf_results.md 2",
-    "git checkout 2",
-    f"bash {BENCH} 22",  # the last comparison
-    "torn journal.jsonl 10",
+    "git checkout 3",
+    "torn journal.jsonl 10",  # what the last check found
+    f"bash {BENCH} 13",  # the last comparison
+    "torn journal.jsonl 11",
 )
 
 
@@ -72,7 +75,7 @@ def end_of(made: Project) -> End:
     events = journal.read(made.run_dir / "journal.jsonl")
     begin = events[0]
     assert isinstance(begin, journal.Start)
-    rows = [event.iteration for event in events if isinstance(event, journal.IterationDone)]
+    rows = run_state.state(events).iterations
     kept = [row.commit for row in rows if row.commit is not None]
     assert made.git("rev-list", "--reverse", f"HEAD..{begin.branch}").split() == kept
     assert made.git("branch", "--list", "cutile-perf-*").split()[-1] == begin.branch
@@ -117,7 +120,9 @@ def killed_and_resumed(folder: Path, point: str) -> End:
     return end_of(made)
 
 
-@pytest.mark.parametrize("point", POINTS, ids=lambda point: point.replace(BENCH, "bench"))
+@pytest.mark.parametrize(
+    "point", POINTS, ids=lambda point: point.replace(BENCH, "bench").replace(TEST, "test")
+)
 def test_a_run_killed_here_ends_like_one_that_was_not(
     tmp_path: Path, undisturbed: tuple[End, list[str]], point: str
 ) -> None:

@@ -1,13 +1,15 @@
 """The last check of a run: what compute-sanitizer prints, and which version the run ends with, in a real repository."""
 
 import subprocess
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from kdiag.executors import repo
+from kdiag import isolate
+from kdiag.executors import repo, sanitizer, worktrees
 from kdiag.executors.bench import Bench
 from kdiag.executors.ncu.process import Ended
 from kdiag.executors.sanitizer import judge, memcheck
@@ -54,6 +56,16 @@ def test_without_the_tool_nothing_is_proved(monkeypatch: pytest.MonkeyPatch) -> 
     assert "not installed" in memcheck(Workload(Path("w.py"), Path("k.py"), True), Path("edited.py")).reason
 
 
+def test_it_runs_on_the_gpu_that_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Mapping[str, str]] = []
+    monkeypatch.setattr("shutil.which", lambda _: "compute-sanitizer")
+    monkeypatch.setattr(sanitizer, "run", lambda _, env, *__: seen.append(env) or Ended(0, "", ""))
+    token = isolate.environment.set({"CUDA_VISIBLE_DEVICES": "3"})
+    memcheck(Workload(Path("w.py"), Path("k.py"), True), Path("edited.py"))
+    isolate.environment.reset(token)
+    assert seen[0]["CUDA_VISIBLE_DEVICES"] == "3"
+
+
 UNEDITED, FIRST, SECOND = (f"X = {n}\n" for n in range(3))
 
 
@@ -64,8 +76,8 @@ def arena(tmp_path: Path) -> Arena:
     (root / "kernel.py").write_text(UNEDITED)
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "start"]):
         subprocess.run(["git", "-c", "user.name=U", "-c", "user.email=u@e", *words], cwd=root, check=True)
-    worktree = repo.plan_worktree(root / "kernel.py", "kernel", tmp_path / "run", "20260102")
-    repo.create(worktree)
+    worktree = worktrees.plan_worktree(root / "kernel.py", "kernel", tmp_path / "run", "20260102")
+    worktrees.create(worktree)
     compiler = Compiler(None, "kernel.py", "sm_90", tmp_path / "candidates")
     return Arena(worktree, Emulator(compiler), "kernel", cast(Bench, object()), load("adaptive"))
 
@@ -80,22 +92,30 @@ def arena(tmp_path: Path) -> Arena:
         ([UNEDITED, FIRST, SECOND], SECOND, "keep keep", "the unedited kernel does it as well: read"),
     ],
 )  # fmt: skip
+@pytest.mark.parametrize("killed_after", [None, 0, 1, 2])
 def test_a_run_ends_with_a_version_that_passes(
-    arena: Arena, bad: list[str], best: str, verdicts: str, last: str
+    arena: Arena, bad: list[str], best: str, verdicts: str, last: str, killed_after: int | None
 ) -> None:
     def check(path: Path) -> GateRecord:
         return GateRecord("memcheck", "failed" if path.read_text() in bad else "passed", "read")
 
+    arena = replace(arena, memcheck=check)
     rows, notes = [Iteration(0, "baseline", "", "baseline", "PASS", 1.1, None, "keep", "")], list[str]()
     for n, source in enumerate((FIRST, SECOND), 1):
         repo.write(arena.worktree, source)
         commit = repo.commit(arena.worktree, f"edit {n}")
         rows.append(Iteration(n, "H", str(n), f"edit {n}", "PASS", 1.0, 1.1, "keep", "faster", commit=commit))
-    source, changed = last_check(replace(arena, memcheck=check), UNEDITED, rows, notes.append)
-    assert source == best
+    source, changed = last_check(arena, UNEDITED, rows, notes.append)
     assert notes[-1].endswith(last)
     start = Start("kernel", "w.py", "/r", "/w", "b", "base", "kernel.py", None, "adaptive", "0", "2026-01-02")
+    if killed_after is not None:
+        killed = state([start, *map(IterationDone, [*rows, *changed[:killed_after]])])
+        worktrees.reopen(arena.worktree, killed.best_commit)
+        rows = list(killed.iterations)
+        source, changed = last_check(arena, UNEDITED, rows, notes.append)
+    assert source == best
     resumed = state([start, *map(IterationDone, [*rows, *changed])])
+    assert all(len(row.gates) == (row.n > 0) for row in changed)
     assert " ".join(row.verdict for row in resumed.iterations[1:]) == verdicts
-    repo.reopen(arena.worktree, resumed.best_commit)
+    worktrees.reopen(arena.worktree, resumed.best_commit)
     assert repo.current_source(arena.worktree) == best

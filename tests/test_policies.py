@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from kdiag.errors import UsageError
-from kdiag.executors.decide import CandidateOutcome, Progress, asks_user, decide, stop_reason
+from kdiag.executors.decide import CandidateOutcome, decide
+from kdiag.executors.stopping import Progress, asks_user, stop_reason
 from kdiag.rules import load_policies
 from kdiag.rules.load_policies import Policy, PolicyError
 from verdict_cases import (

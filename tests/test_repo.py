@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.errors import RepositoryError
-from kdiag.executors import repo
+from kdiag.executors import repo, worktrees
 
 KERNEL = "def kernel():\n    return 1\n"
 DATE = "20260102"
@@ -49,8 +49,8 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def open_worktree(kernel_file: Path, kernel: str, run_dir: Path, date: str) -> repo.Worktree:
-    worktree = repo.plan_worktree(kernel_file, kernel, run_dir, date)
-    repo.create(worktree)
+    worktree = worktrees.plan_worktree(kernel_file, kernel, run_dir, date)
+    worktrees.create(worktree)
     return worktree
 
 
@@ -93,8 +93,8 @@ def test_a_whole_run_leaves_the_users_checkout_byte_identical(checkout: Path) ->
         repo.revert(worktree)
     repo.write(worktree, "faster\n")
     repo.commit(worktree, "keep D")
-    repo.reopen(worktree, repo.head(worktree))
-    repo.close(worktree)
+    worktrees.reopen(worktree, repo.head(worktree))
+    worktrees.close(worktree)
 
     assert snapshot(checkout) == before
     assert set(worktree.uncommitted) == {"test_kernel.py", "notes.txt", "staged.py"}
@@ -339,10 +339,10 @@ def test_reopen_after_being_killed_in_mid_edit_with_locks_left(checkout: Path) -
     git_dir = Path(git(worktree.path, "rev-parse", "--absolute-git-dir"))
     (git_dir / "index.lock").write_text("")
     (checkout / ".git" / "refs" / "heads" / f"{worktree.branch}.lock").write_text("")
-    repo.reopen(worktree, worktree.base_commit)
+    worktrees.reopen(worktree, worktree.base_commit)
     repo.write(worktree, "faster\n")
     best = repo.commit(worktree, "keep")
-    repo.reopen(worktree, best)
+    worktrees.reopen(worktree, best)
     assert repo.current_source(worktree) == "faster\n"
 
 
@@ -351,7 +351,7 @@ def test_reopen_refuses_a_branch_on_which_somebody_worked(checkout: Path) -> Non
     worktree.file.write_text("by hand\n")
     git(worktree.path, "commit", "--quiet", "-am", "mine")
     with pytest.raises(RepositoryError, match="has moved"):
-        repo.reopen(worktree, worktree.base_commit)
+        worktrees.reopen(worktree, worktree.base_commit)
     assert repo.current_source(worktree) == "by hand\n"
 
 
@@ -360,30 +360,32 @@ def test_reopen_checks_out_a_deleted_worktree_again(checkout: Path) -> None:
     repo.write(worktree, "faster\n")
     best = repo.commit(worktree, "keep")
     subprocess.run(["rm", "-rf", str(worktree.path)], check=True)
-    repo.reopen(worktree, best)
+    worktrees.reopen(worktree, best)
     assert repo.current_source(worktree) == "faster\n"
 
 
 def test_reopen_never_shares_a_branch_with_the_users_checkout(checkout: Path) -> None:
     worktree = opened(checkout)
-    repo.close(worktree)
+    worktrees.close(worktree)
     git(checkout, "checkout", "--quiet", worktree.branch)
     with pytest.raises(RepositoryError, match="already"):
-        repo.reopen(worktree, worktree.base_commit)
+        worktrees.reopen(worktree, worktree.base_commit)
     git(checkout, "checkout", "--quiet", "main")
     git(checkout, "branch", "-D", worktree.branch)
     with pytest.raises(RepositoryError, match="is gone"):
-        repo.reopen(worktree, "a commit that the run has kept")
+        worktrees.reopen(worktree, "a commit that the run has kept")
 
 
 @pytest.mark.parametrize("begun", ["", "branch", "worktree"])
 def test_reopen_after_being_killed_before_there_was_a_worktree(checkout: Path, begun: str) -> None:
-    worktree = repo.plan_worktree(checkout / "ops" / "kernel.py", "kernel", checkout.parent / "run", DATE)
+    worktree = worktrees.plan_worktree(
+        checkout / "ops" / "kernel.py", "kernel", checkout.parent / "run", DATE
+    )
     if begun:
         git(checkout, "branch", worktree.branch)
     if begun == "worktree":  # as git leaves it
         words = ("--no-checkout", "--lock", "--reason", "initializing", str(worktree.path), worktree.branch)
         git(checkout, "worktree", "add", "--quiet", *words)
-    repo.reopen(worktree, worktree.base_commit)
+    worktrees.reopen(worktree, worktree.base_commit)
     assert (worktree.path / "test_kernel.py").is_file()
     assert repo.current_source(worktree) == KERNEL

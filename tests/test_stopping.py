@@ -6,11 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kdiag.executors.decide import (
-    attempts,
-    round_status,
-    stop_reason,
-)
+from kdiag.executors.stopping import attempts, round_status, stop_reason
 from kdiag.records import VerdictName
 from verdict_cases import (
     ADAPTIVE,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kdiag.executors.decide import CandidateOutcome, Progress
+from kdiag.executors.decide import CandidateOutcome
+from kdiag.executors.stopping import Progress
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, GateRecord, Iteration, VerdictName
 from kdiag.rules import load_policies
 

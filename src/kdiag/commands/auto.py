@@ -15,7 +15,6 @@ from rich.console import Console
 from kdiag.errors import AsksUser, KdiagError, UsageError
 from kdiag.loop.auto import Run
 from kdiag.loop.compiler import TARGETS
-from kdiag.loop.experiments import log_file
 from kdiag.loop.request import Request
 from kdiag.loop.setup import Plan, begin, prepare
 from kdiag.loop.target import METRICS, Target, Vendor
@@ -157,11 +156,11 @@ def _confirm(plan: Plan) -> None:
 
 def _summary(run: Run, header: RunHeader, reason: str) -> RunSummary:
     files = {"journal": str(run.journal.path)}
-    if run.results_file.is_file() and run.arena.bench is not None:
-        files |= {"results": str(run.results_file), "log": str(log_file(run.arena.worktree))}
+    if run.files.results.is_file() and run.arena.bench is not None:
+        files |= {"results": str(run.files.results), "log": str(run.files.log)}
     hint = ""
-    if run.patches.is_dir():
-        files["patches"] = str(run.patches)
+    if run.files.patches.is_dir():
+        files["patches"] = str(run.files.patches)
         hint = f"With a GPU: kdiag auto --resume {shlex.quote(str(run.journal.path.parent))} --yes"
     return RunSummary(
         header, tuple(run.iterations), reason, files, hint, run.final, run.strategy.tree.outline()

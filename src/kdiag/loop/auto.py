@@ -11,23 +11,24 @@ from pathlib import Path
 
 from kdiag.errors import AsksUser, RepositoryError
 from kdiag.executors import repo
-from kdiag.executors.bench import Baseline, Counters, Trial
-from kdiag.executors.decide import Progress, asks_user, errors, round_status, speedup_so_far, stop_reason
+from kdiag.executors.bench import Counters, Trial
+from kdiag.executors.decide import errors, speedup_so_far
 from kdiag.executors.gates.no_op import machine_code
-from kdiag.journal import CandidateReady, IterationDone, Journal, Race, Stop, Tree
+from kdiag.executors.stopping import asks_user
+from kdiag.journal import IterationDone, Journal, Race, Stop, Tree
 from kdiag.loop import baseline, headroom
 from kdiag.loop.attempt import Arena, Parent, attempt
 from kdiag.loop.candidates import Rounding
 from kdiag.loop.compiler import of_kernel
 from kdiag.loop.experience import Memory
-from kdiag.loop.experiments import write_log
 from kdiag.loop.last_check import last_check
+from kdiag.loop.reached import Reached
+from kdiag.loop.run_files import RunFiles
 from kdiag.loop.strategy import WORTH_TRYING, Strategy, text_of
-from kdiag.loop.target import NO_TARGET, Goal, Target, goal
+from kdiag.loop.target import NO_TARGET, Target, goal
 from kdiag.records import ConfigurationTiming, Evidence, Iteration, Observations, Suggestion
 from kdiag.reporters.commit_message import commit_message
 from kdiag.reporters.escalation import escalation
-from kdiag.reporters.markdown import perf_results, write_atomically
 from kdiag.reporters.terminal_auto import Terminal
 
 
@@ -51,14 +52,14 @@ class Run:
     original: str
     memory: Memory | None = None
     iterations: list[Iteration] = field(default_factory=list)
-    baseline: Baseline | None = None
-    now_ms: dict[str, float] = field(default_factory=dict)
-    goal: Goal | None = None
     final: tuple[ConfigurationTiming, ...] = ()
-    started: float = field(default_factory=time.monotonic)
+    reached: Reached = field(init=False)
+    files: RunFiles = field(init=False)
     strategy: Strategy = field(init=False)
 
     def __post_init__(self) -> None:
+        self.reached = Reached(self.arena.policy)
+        self.files = RunFiles(self.arena, self.journal.path.parent / "patches")
         self.strategy = Strategy(self.arena, self.options.rounding, self.memory)
 
     def execute(self) -> str:
@@ -69,7 +70,8 @@ class Run:
         parent = self._replan(repo.current_source(self.arena.worktree))
         while (reason := self._stop()) is None:
             parent = self._iterate(parent)
-            self._tell_round(self.iterations[-1])
+            if told := self.reached.round(self.iterations[-1], last=self._stop() is not None):
+                self.terminal.on_note(told)
         best, checked = last_check(self.arena, self.original, self.iterations, self.terminal.on_note)
         for row in checked:
             self._amend(row)
@@ -93,16 +95,15 @@ class Run:
     def _take_baseline(self) -> None:
         """Measure the unedited kernel, as row 0 of a new run. Raises KdiagError if it fails or is wrong."""
         started = time.monotonic()
-        self.baseline = baseline.measure(self.arena, self.original)
+        measured = baseline.measure(self.arena, self.original)
         usual = self.arena.policy.target_pct_of_peak
         assert self.arena.bench is not None
-        self.goal = goal(self.options.target, usual, self.baseline, self.arena.bench.gpu())
-        so_far = speedup_so_far(self.iterations)
-        self.now_ms = {name: ms / so_far.get(name, 1.0) for name, ms in headroom.times(self.baseline).items()}
-        for line in headroom.describe(self.baseline, self.now_ms):
+        wanted = goal(self.options.target, usual, measured, self.arena.bench.gpu())
+        self.reached.begin(measured, wanted, self.iterations)
+        for line in headroom.describe(measured, self.reached.now_ms):
             self.terminal.on_note(f"unedited: {line}")
         if not any(row.n == 0 for row in self.iterations):
-            self._record(baseline.row(self.baseline, time.monotonic() - started))
+            self._record(baseline.row(measured, time.monotonic() - started))
 
     def _replan(self, source: str) -> Parent:
         """Observe the source anew, diagnose it and rank what can be done to it."""
@@ -121,15 +122,15 @@ class Run:
             findings.compilation,
             speedup_so_far(self.iterations),
             errors=errors(self.iterations),
-            least_ms=headroom.least(self.baseline),
+            least_ms=headroom.least(self.reached.baseline),
         )
         return self._rank(parent)
 
     def _measured(self, source: str) -> Observations:
         """What timing says of the best version, and a profiler if there is one."""
         arena, observed = self.arena, dict[str, Evidence]()
-        if self.baseline is not None:
-            observed |= headroom.observations(self.baseline, self.now_ms)
+        if self.reached.baseline is not None:
+            observed |= headroom.observations(self.reached.baseline, self.reached.now_ms)
         if arena.bench is not None and self.options.report is None:
             arena.on_gate("profile")
             counters = arena.bench.counters(arena.compiler.path(source), arena.kernel)
@@ -141,7 +142,7 @@ class Run:
 
     def _rank(self, parent: Parent) -> Parent:
         """Rank anew after what was tried, and keep the tree in the journal."""
-        parent = self.strategy.rank(parent, self.iterations, self._headroom())
+        parent = self.strategy.rank(parent, self.iterations, self.reached.headroom())
         self.journal.append(Tree(self.strategy.tree.as_dict()))
         return parent
 
@@ -149,7 +150,7 @@ class Run:
         """One candidate: the next suggestion, or the best of its siblings; what was wrong in their race comes first."""
         suggestion = self.strategy.next()
         assert suggestion is not None
-        self.terminal.on_try(self._next_number(), suggestion, self._headroom())
+        self.terminal.on_try(self._next_number(), suggestion, self.reached.headroom())
         result = self.strategy.choose(suggestion, parent)
         if result.died is not None:
             self.terminal.on_note(f"{suggestion.optimization}: one by one, {result.died.message}")
@@ -167,44 +168,20 @@ class Run:
         """One row: attempt the suggestion, unless a race showed that it is wrong, and settle what came of it."""
         assert suggestion.proposal is not None
         number = self._next_number()
-        self.terminal.on_try(number, suggestion, self._headroom())
+        self.terminal.on_try(number, suggestion, self.reached.headroom())
         row = attempt(number, suggestion.proposal, parent, self.arena, wrong)
         row = replace(row, prediction=self.strategy.predict(row, suggestion, parent))
         return self._settle(row, suggestion, parent, closed)
 
     def _stop(self) -> str | None:
         """Why the run ends before its next iteration, or None."""
-        reason = self._policy_stop(1 if self.strategy.tree.next_open() is not None else 0)
+        open_candidates = 1 if self.strategy.tree.next_open() is not None else 0
+        reason = self.reached.stop(self.iterations, open_candidates)
         if reason is None and self.strategy.next() is None and self.arena.bench is None:
             return "every candidate that is worth a measurement is ready for one"
         if reason is None and self.strategy.next() is None:
             return f"no candidate left is expected to gain {(WORTH_TRYING - 1) * 100:.0f} %"
         return reason
-
-    def _policy_stop(self, open_candidates: int) -> str | None:
-        return stop_reason(self.arena.policy, self.iterations, self._progress(open_candidates))
-
-    def _tell_round(self, row: Iteration) -> None:
-        """Where a run has a target: how the round ended, in the words of the optimization loop."""
-        progress = self._progress(1)
-        if progress.target is None or progress.metric is None or self.goal is None:
-            return
-        word = round_status(row, progress, last=self._stop() is not None)
-        reached = f"{progress.metric:.4g} of {progress.target:.4g} {self.goal.unit}"
-        self.terminal.on_note(f"round {row.n}: {word}, {reached}")
-
-    def _progress(self, open_candidates: int) -> Progress:
-        left = self._headroom()
-        return Progress(
-            open_candidates=open_candidates,
-            elapsed_s=time.monotonic() - self.started,
-            headroom_pct=None if left is None else (left - 1) * 100,
-            metric=self.goal.rate(self.now_ms) if self.goal else None,
-            target=self.goal.wanted if self.goal else None,
-        )
-
-    def _headroom(self) -> float | None:
-        return None if self.baseline is None else headroom.headroom(self.baseline, self.now_ms)
 
     def _settle(
         self, row: Iteration, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str]
@@ -215,7 +192,7 @@ class Run:
             repo.write(worktree, source)  # a bench may have left another source there
             row = replace(row, commit=repo.commit(worktree, commit_message(row, suggestion)))
         elif row.verdict == "ready":
-            self._save_patch(row)
+            self.journal.append(self.files.save_patch(row))
         repo.revert(worktree)
         self._record(row)
         self.strategy.settle(row, closed, parent.source)
@@ -223,8 +200,8 @@ class Run:
         self.strategy.earlier.add(machine_code(of_kernel(compilation, self.arena.kernel)))
         if row.verdict != "keep":
             return self._rank(parent)
-        self.now_ms = headroom.after(row.timings, self.now_ms)
-        if self._policy_stop(1) is not None:
+        self.reached.keep(row.timings)
+        if self.reached.stop(self.iterations, 1) is not None:
             return replace(parent, source=source)
         return self._replan(source)
 
@@ -236,9 +213,9 @@ class Run:
         if not self.final:
             self.terminal.on_note("the last comparison of the original with the best version did not succeed")
             return
-        assert self.baseline is not None
+        assert self.reached.baseline is not None
         now = {timing.configuration: timing.candidate_ms for timing in self.final}
-        for line in headroom.describe(self.baseline, now):
+        for line in headroom.describe(self.reached.baseline, now):
             self.terminal.on_note(f"best version: {line}")
 
     def _record(self, row: Iteration) -> None:
@@ -249,34 +226,16 @@ class Run:
 
     def write_results(self) -> None:
         """Write the table of all iterations; also when a run is resumed that was killed before it could."""
-        write_atomically(self.results_file, perf_results(self.iterations))
-        self._write_log("in progress")
+        self.files.write(self.iterations, self.reached)
 
     def _write_log(self, ending: str) -> None:
-        if self.baseline is not None:
-            write_log(self.arena, self.iterations, self.goal, headroom.times(self.baseline), ending)
+        self.files.write_log(self.iterations, self.reached, ending)
 
     def _amend(self, row: Iteration) -> None:
         """What was found out later: the journal's last record of an iteration counts."""
         self.journal.append(IterationDone(row))
         self.iterations[:] = [row if known.n == row.n else known for known in self.iterations]
         self.write_results()
-
-    @property
-    def results_file(self) -> Path:
-        """`sandbox/perf_results.md` in the worktree, never part of a commit."""
-        return repo.sandbox(self.arena.worktree) / "perf_results.md"
-
-    @property
-    def patches(self) -> Path:
-        """The folder of candidates that wait for a GPU."""
-        return self.journal.path.parent / "patches"
-
-    def _save_patch(self, row: Iteration) -> None:
-        self.patches.mkdir(exist_ok=True)
-        path = self.patches / f"{row.n:02d}-{row.optimization}-{row.variant.replace(',', '-')}.patch"
-        write_atomically(path, repo.patch(self.arena.worktree))
-        self.journal.append(CandidateReady(row.optimization, row.variant, str(path), row.source_hash))
 
     def _next_number(self) -> int:
         return max((row.n for row in self.iterations), default=0) + 1

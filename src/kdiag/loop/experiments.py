@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kdiag.executors import repo
-from kdiag.executors.decide import Progress, attempts, round_status
 from kdiag.executors.repo import Worktree
+from kdiag.executors.stopping import Progress, attempts, round_status
 from kdiag.loop.attempt import Arena
 from kdiag.loop.target import Goal
 from kdiag.records import Iteration

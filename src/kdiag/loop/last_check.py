@@ -15,7 +15,8 @@ def last_check(
 ) -> tuple[str, list[Iteration]]:
     """Check the best version, and while one fails, the one before it.
 
-    Returns the source that the run ends with, committed, and the iterations with what was found.
+    Returns the source that the run ends with, committed, and the iterations with what was found, in the order for the
+    journal: until the last of them is there, a resumed run takes the commit that failed for its best, as git has it.
     """
     kept = [row for row in iterations if row.n > 0 and row.verdict == "keep"]
     if arena.bench is None or not kept:
@@ -25,7 +26,8 @@ def last_check(
         text = repo.source_at(arena.worktree, row.commit or arena.worktree.base_commit)
         record = _memcheck(arena, text, original)
         note(f"{record.gate} of iteration {row.n}: {record.outcome.replace('-', ' ')}: {record.reason}")
-        checked = replace(row, gates=(*row.gates, record))
+        others = tuple(gate for gate in row.gates if gate.gate != record.gate)  # a resumed run checks again
+        checked = replace(row, gates=(*others, record))
         if record.outcome != "failed":
             source, end = text, checked
             break
@@ -36,7 +38,7 @@ def last_check(
         repo.write(arena.worktree, source)
         # Under the name of the version that it goes back to, so that the run can be resumed.
         end = replace(end, commit=repo.commit(arena.worktree, f"Go back to {end.title}: {changed[0].reason}"))
-    return source, [*changed, end]
+    return source, [end, *reversed(changed)]
 
 
 def _memcheck(arena: Arena, source: str, original: str) -> GateRecord:

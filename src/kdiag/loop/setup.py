@@ -14,7 +14,7 @@ from kdiag import workload as workloads
 from kdiag.diagnose.compiler.compile import cannot_compile
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import RepositoryError, ToolMissing, UsageError
-from kdiag.executors import gpu_pool, repo, sanitizer
+from kdiag.executors import gpu_pool, repo, sanitizer, worktrees
 from kdiag.executors.bench import Bench
 from kdiag.executors.command_bench import CommandBench
 from kdiag.executors.device_bench import DeviceBench, choose_gpus, probe_gpu
@@ -96,7 +96,7 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
         return _resume(plan, plan.request.resume, terminal)
     now = datetime.now().astimezone()
     run_dir = plan.request.run_dir or _state_dir() / f"{plan.kernel}-{now:%Y%m%d-%H%M%S}"
-    worktree = repo.plan_worktree(plan.workload.kernel_file, plan.kernel, run_dir, f"{now:%Y-%m-%d}")
+    worktree = worktrees.plan_worktree(plan.workload.kernel_file, plan.kernel, run_dir, f"{now:%Y-%m-%d}")
     plan = replace(plan, workload=workloads.written(plan.workload, run_dir))
     start = Start(
         kernel=plan.kernel,
@@ -114,7 +114,7 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
     )
     journal = Journal.create(run_dir / "journal.jsonl", start)
     try:
-        repo.create(worktree)
+        worktrees.create(worktree)
     except RepositoryError:
         journal.discard()
         raise
@@ -141,7 +141,7 @@ def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHead
     worktree = Worktree(
         Path(start.worktree), start.branch, start.base_commit, Path(start.target), Path(start.repository)
     )
-    repo.reopen(worktree, state.best_commit)
+    worktrees.reopen(worktree, state.best_commit)
     journal.append(
         Resumed(plan.gpu.name if plan.gpu else None, __version__, datetime.now().astimezone().isoformat())
     )
