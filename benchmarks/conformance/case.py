@@ -100,7 +100,7 @@ class Case:
         digest.update(_text(self.kernel._annotated_function.pyfunc).encode())
         for _, bits in self.arrays():
             digest.update(bits.tobytes())
-        return digest.hexdigest()[:16]
+        return digest.hexdigest()[:8]
 
 
 def _flat(values: tuple[Any, ...] | list[Any]) -> Iterator[Data]:
