@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("cuda.tile")
 pytestmark = pytest.mark.compiler
 
-from auto_runs import RECORDINGS, Project, auto, project  # noqa: E402 - after the skip
+from auto_runs import RECORDINGS, Project, auto, project
 
 SOFTMAX = ("--replay", str(RECORDINGS / "softmax.jsonl.xz"), "--budget", "9999")
 ROW = re.compile(r"^\| (\d+) +\| (.+?) +\| +(\d+\.\d{6}|-) \| (PASS|FAIL) +\| +(keep|revert|crash) +\|$")

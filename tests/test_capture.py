@@ -11,14 +11,14 @@ pytest.importorskip("cuda.tile")
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
-import cuda.tile as ct  # noqa: E402 - after the skips
+import cuda.tile as ct
 
-from kdiag import workload as workloads  # noqa: E402
-from kdiag.cutile.signature import signature  # noqa: E402
-from kdiag.diagnose.capture.workload import Captured, capture  # noqa: E402
-from kdiag.errors import UsageError, WorkloadError  # noqa: E402
-from kdiag.records import ArrayArgument, ScalarArgument  # noqa: E402
-from kdiag.workload import Workload  # noqa: E402
+from kdiag import workload as workloads
+from kdiag.cutile.signature import signature
+from kdiag.diagnose.capture.workload import Captured, capture
+from kdiag.errors import UsageError, WorkloadError
+from kdiag.records import ArrayArgument, ScalarArgument
+from kdiag.workload import Workload
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 H200_REPORT = Path(__file__).parents[2] / "shared" / "data" / "h200" / "give-lean.ncu-rep"

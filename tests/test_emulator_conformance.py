@@ -17,12 +17,12 @@ emulator = pytest.importorskip("kdiag.executors.emulator")
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks" / "conformance"))
 
-from agreement import compare, disagreements, is_nan  # noqa: E402
-from bits import FLOATS, storage  # noqa: E402
-from case import EXACT, Case, Data, ulps  # noqa: E402
-from catalogue import all_cases  # noqa: E402
-from launch import run  # noqa: E402
-from recording import Recording, Result, load, save, with_digests  # noqa: E402
+from agreement import compare, disagreements, is_nan
+from bits import FLOATS, storage
+from case import EXACT, Case, Data, ulps
+from catalogue import all_cases
+from launch import run
+from recording import Recording, Result, load, save, with_digests
 
 FILE = ROOT / "tests" / "recordings" / "conformance.zip"
 CASES = all_cases()
