@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edited_launches import edited, launched, random
+from edit_emulation import edited
+from edited_launches import launched, random
 from kdiag.executors.edits.base import Skipped, Subject
 from kdiag.executors.edits.bounds import Bounds
 from kdiag.executors.edits.examples.bounds import ADDED, SOFTMAX

@@ -1,12 +1,7 @@
 """What tile accesses compute and compile to, beyond the examples that the edits carry."""
 
-import atexit
-import shutil
-import tempfile
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edit_emulation import module_of
 from kdiag import workload as workloads
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.executors.edits.accesses.padding_modes import VALUE_OF_MODE, mode_of_value
@@ -22,7 +18,7 @@ from kdiag.executors.edits.examples.tile_load_store import ADD, ROW_COPY, SCALE,
 from kdiag.executors.edits.tile_load_store import FORWARD, INVERSE, TileLoadStore
 from kdiag.executors.edits.without_tma import WithoutTma
 from kdiag.records import CompileEvidence, CompileFailure, Evidence, Variant
-from kdiag.workload import Workload, load_module
+from kdiag.workload import Workload
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 COMPILED = ("tile-load-store", "tile-load-store-no-tma")
@@ -51,15 +47,6 @@ def result(source: str, kernel: str, grid: Sequence[int], inputs: Sequence[Any],
         output = emulation.empty(tuple(shape))
         ct.launch(None, tuple(grid), getattr(module_of(source), kernel), (*arrays, output, *scalars))
     return output
-
-
-@cache
-def module_of(source: str) -> ModuleType:
-    """The imported source; cuTile reads a kernel's text from its file."""
-    folder = Path(tempfile.mkdtemp(prefix="kdiag-edited-"))
-    atexit.register(shutil.rmtree, folder)
-    (folder / "edited.py").write_text(source)
-    return load_module(folder / "edited.py", search=folder)
 
 
 def random(*shape: int) -> Any:
