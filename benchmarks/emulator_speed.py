@@ -3,8 +3,6 @@
 Each launch is made once to compile, then REPEATS times; in lockstep and one block after the other take turns.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import statistics

@@ -4,8 +4,6 @@ Of the driver `KernelSignature.from_kernel_args` asks only that it is there, so 
 it. The run time keeps the driver it finds for good: child processes only.
 """
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from collections.abc import Sequence

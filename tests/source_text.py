@@ -1,7 +1,5 @@
 """A source with its syntax tree, and the text of each node."""
 
-from __future__ import annotations
-
 import ast
 
 

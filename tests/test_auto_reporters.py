@@ -1,7 +1,5 @@
 """The JSON object and the terminal's account of a run."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """`kdiag auto --tilegym` in a small checkout with TileGym's layout, whose tests are run by pytest itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the examples of D and H cannot show: that values stay, that doubt is respected, and what the compiler makes of it."""
 
-from __future__ import annotations
-
 import ast
 import math
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """On a GPU: what `kdiag profile` measures live is what Nsight Compute replays. Run with `pytest -m gpu`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

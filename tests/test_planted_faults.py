@@ -3,8 +3,6 @@
 The held-out launches were recorded after the rules had been fixed; docs/diagnosis.md says how those rules did on them.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 from pathlib import Path

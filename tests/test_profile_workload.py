@@ -1,7 +1,5 @@
 """`kdiag profile` of workloads, kernels and programs where there is no GPU: whole command lines."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """The table of TileGym's kernels finds what is wrong with an edit: it is given edits that are."""
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import replace

@@ -5,8 +5,6 @@ off by one, padding that the operation sees, a tail that is dropped, an accumula
 that no longer fits.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator
 from itertools import zip_longest

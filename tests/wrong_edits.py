@@ -3,8 +3,6 @@
 Which of them are tried is drawn with a seed, a few of every operator for every kernel.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Of what is only compared for equality a digest is enough, and takes a tenth of the room.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -9,8 +9,6 @@ largest estimated speed-up counts that names a cause; "all pipelines are under-u
 issued" are passed over in its favour, because they name none.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import sys

@@ -3,8 +3,6 @@
 Six digits of what counters say; what is computed from them is computed again when it is read.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import sys

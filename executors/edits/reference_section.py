@@ -1,7 +1,5 @@
 """Writes "Before and after" of an optimization's reference page from the examples that its tests are made of."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Examples of C: fixed launches that become searches. Those of searches are in `autotune_spaces` and `autotune_legacy`."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 from kdiag.executors.edits.examples.autotune_legacy import EXAMPLES as OLD
 from kdiag.executors.edits.examples.autotune_spaces import EXAMPLES as SPACES

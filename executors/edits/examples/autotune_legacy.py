@@ -1,7 +1,5 @@
 """Examples of C on the tuner of cuda.tile_experimental."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 from kdiag.executors.edits.examples.autotune_spaces import IMPORTS, KERNEL, SEARCH
 

@@ -1,7 +1,5 @@
 """Examples of C on kernels that are searched already."""
 
-from __future__ import annotations
-
 from textwrap import indent
 
 from kdiag.executors.edits.base import Example

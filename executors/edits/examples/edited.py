@@ -1,7 +1,5 @@
 """Sources of examples that differ from another one in a few places."""
 
-from __future__ import annotations
-
 
 def edited(source: str, *changes: tuple[str, str]) -> str:
     """The source with every old text replaced by its new one, in order."""

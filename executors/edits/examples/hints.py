@@ -1,7 +1,5 @@
 """What the decorator-hint edit does and refuses."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 
 

@@ -1,7 +1,5 @@
 """Examples of B."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 
 HEAD = "import cuda.tile as ct\nimport torch\n\n\n"

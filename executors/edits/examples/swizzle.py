@@ -1,7 +1,5 @@
 """Examples of I."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 from kdiag.executors.edits.examples.persistent import AXES, PRODUCT, PRODUCT_LOOPED, ROWS
 

@@ -1,7 +1,5 @@
 """What the tile-size edit does and refuses."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 from kdiag.executors.edits.examples.edited import edited
 from kdiag.executors.edits.examples.split_rows import EXAMPLES as ROWS_SPLIT

@@ -1,7 +1,5 @@
 """`kdiag explain`: the reference page of an optimization, a cause or a concept."""
 
-from __future__ import annotations
-
 import json
 import sys
 
