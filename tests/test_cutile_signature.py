@@ -45,7 +45,7 @@ class Config:
 def kernel(annotation: Any = None) -> Any:
     """A kernel of one parameter."""
 
-    def k(x):  # type: ignore[no-untyped-def] # tile code
+    def k(x):
         pass
 
     if annotation is not None:

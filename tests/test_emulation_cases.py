@@ -143,7 +143,7 @@ def test_a_file_that_cannot_be_imported_fails_as_a_whole(
 
     def counted(job: object, request: object, *, timeout_s: float) -> object:
         started.append(job)
-        return run(job, request, timeout_s=timeout_s)  # type: ignore[arg-type] # passed on
+        return run(job, request, timeout_s=timeout_s)
 
     found = chosen(kernel)
     monkeypatch.setattr(isolate, "run", counted)

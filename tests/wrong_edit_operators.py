@@ -145,7 +145,7 @@ def loops(text: Text) -> Iterator[Change]:
 
 def _hoisted(text: Text, loop: ast.For, begin: str) -> Iterator[Change]:
     """The first statement of the body in front of the loop: what it computes is stale from the second item on."""
-    first, variable = loop.body[0], loop.target.id  # type: ignore[attr-defined] # a name in every kernel here
+    first, variable = loop.body[0], loop.target.id
     if not isinstance(first, ast.Assign) or len(loop.body) < 2:
         return
     moved = Text(text.of(first))
