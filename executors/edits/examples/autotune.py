@@ -2,6 +2,7 @@
 
 from kdiag.executors.edits.base import Example
 from kdiag.executors.edits.examples.autotune_legacy import EXAMPLES as OLD
+from kdiag.executors.edits.examples.autotune_spaces import COPY
 from kdiag.executors.edits.examples.autotune_spaces import EXAMPLES as SPACES
 
 HEAD = """\
@@ -52,10 +53,9 @@ def _launch_tuned_negate(stream, grid, arguments):
     They are searched for once, on copies of the arrays that the kernel may write, and the kernel object is kept.
     """
 
-    def copy(array):
-        span = 1 + sum((n - 1) * step for n, step in zip(array.shape, array.stride())) if array.numel() else 0
-        flat = array.detach().as_strided((span,), (1,)).clone()
-        return flat.as_strided(array.shape, array.stride())
+'''
+    + COPY
+    + """\
 
     def scratch(config):
         return tuple(
@@ -96,7 +96,7 @@ def run(x):
     grid = (ct.cdiv(n, TILE), 1, 1)
     _launch_tuned_negate(torch.cuda.current_stream(), grid, (x, y, n, TILE))  # one tile a block
     return y
-'''
+"""
 )
 TILES = (
     HEAD
@@ -119,10 +119,9 @@ def _launch_tuned_negate(stream, grid_of, arguments_of):
     They are searched for once, on copies of the arrays that the kernel may write, and the kernel object is kept.
     """
 
-    def copy(array):
-        span = 1 + sum((n - 1) * step for n, step in zip(array.shape, array.stride())) if array.numel() else 0
-        flat = array.detach().as_strided((span,), (1,)).clone()
-        return flat.as_strided(array.shape, array.stride())
+'''
+    + COPY
+    + """\
 
     def scratch(config):
         return tuple(
@@ -158,7 +157,7 @@ def run(x):
     n = x.numel()
     _launch_tuned_negate(torch.cuda.current_stream(), lambda TILE: (ct.cdiv(n, TILE), 1, 1), lambda TILE: (x, y, n, TILE))  # one tile a block
     return y
-'''
+"""
 )
 IN_PLACE = (
     HEAD.replace("ct.store(y,", "ct.store(x,")
