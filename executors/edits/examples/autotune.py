@@ -29,6 +29,19 @@ def run(x):
     return y
 """
 )
+KEYED = """\
+    key = (
+        tuple(grid),
+        tuple((a.shape, a.stride(), a.dtype, a.device) for a in arguments if isinstance(a, torch.Tensor)),
+        tuple(arguments[at] for at in (3,)),
+    )
+    known = all(isinstance(value, (torch.Tensor, int, float)) for value in arguments)
+    searchable = known and all(grid) and not torch.cuda.is_current_stream_capturing()
+    if searchable and key not in _NEGATE_TUNED:
+        result = ct.tune.exhaustive_search(
+            _NEGATE_SPACE,
+            stream,
+"""
 HINTS = (
     HEAD
     + '''\
@@ -66,17 +79,9 @@ def _launch_tuned_negate(stream, grid, arguments):
     def hints_of(config):
         return dict(zip(("occupancy", "num_worker_warps"), config))
 
-    key = (
-        tuple(grid),
-        tuple((a.shape, a.stride(), a.dtype, a.device) for a in arguments if isinstance(a, torch.Tensor)),
-        tuple(arguments[at] for at in (3,)),
-    )
-    known = all(isinstance(value, (torch.Tensor, int, float)) for value in arguments)
-    searchable = known and all(grid) and not torch.cuda.is_current_stream_capturing()
-    if searchable and key not in _NEGATE_TUNED:
-        result = ct.tune.exhaustive_search(
-            _NEGATE_SPACE,
-            stream,
+"""
+    + KEYED
+    + """\
             lambda config: grid,
             negate,
             scratch,
@@ -130,17 +135,9 @@ def _launch_tuned_negate(stream, grid_of, arguments_of):
         )
 
     grid, arguments = grid_of(*_NEGATE_SPACE[0][:1]), arguments_of(*_NEGATE_SPACE[0][:1])
-    key = (
-        tuple(grid),
-        tuple((a.shape, a.stride(), a.dtype, a.device) for a in arguments if isinstance(a, torch.Tensor)),
-        tuple(arguments[at] for at in (3,)),
-    )
-    known = all(isinstance(value, (torch.Tensor, int, float)) for value in arguments)
-    searchable = known and all(grid) and not torch.cuda.is_current_stream_capturing()
-    if searchable and key not in _NEGATE_TUNED:
-        result = ct.tune.exhaustive_search(
-            _NEGATE_SPACE,
-            stream,
+"""
+    + KEYED
+    + """\
             lambda config: grid_of(*config[:1]),
             negate,
             scratch,
