@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kdiag.executors.edits.base import Applied, Edit, Subject
+from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
 from kdiag.records import Launch, Variant
 from kdiag.workload import load_module
 
@@ -39,3 +39,10 @@ def edited(edit: Edit, source: str, kernel: str, variant: str, launches: tuple[L
     outcome = edit.apply(Subject(source, kernel, launches=launches), Variant(edit.id, variant))
     assert isinstance(outcome, Applied), outcome
     return outcome.source
+
+
+def refused(edit: Edit, source: str, kernel: str, variant: str, launches: tuple[Launch, ...] = ()) -> str:
+    """Why an edit, which must not apply, leaves a source alone."""
+    outcome = edit.apply(Subject(source, kernel, launches=launches), Variant(edit.id, variant))
+    assert isinstance(outcome, Skipped), outcome
+    return outcome.reason

@@ -1,6 +1,7 @@
 """What tile accesses compute and compile to, beyond the examples that the edits carry."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edit_emulation import module_of
+import edit_emulation
 from kdiag import workload as workloads
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.executors.edits.accesses.padding_modes import VALUE_OF_MODE, mode_of_value
@@ -24,12 +25,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 COMPILED = ("tile-load-store", "tile-load-store-no-tma")
 EXPECTED_PROMISES = {"softmax": 3, "rms_norm": 4, "vector_add": 2}
 KERNELS = ("softmax", "rms_norm", "vector_add")
-
-
-def edited(source: str, kernel: str, variant: str) -> str:
-    outcome = TileLoadStore().apply(Subject(source, kernel), Variant("A", variant))
-    assert isinstance(outcome, Applied), outcome
-    return outcome.source
+edited = partial(edit_emulation.edited, TileLoadStore())
 
 
 def kernel_file(name: str) -> str:
@@ -45,7 +41,9 @@ def result(source: str, kernel: str, grid: Sequence[int], inputs: Sequence[Any],
     scalars = [value for value in inputs if not isinstance(value, np.ndarray)]
     with emulate() as emulation:
         output = emulation.empty(tuple(shape))
-        ct.launch(None, tuple(grid), getattr(module_of(source), kernel), (*arrays, output, *scalars))
+        ct.launch(
+            None, tuple(grid), getattr(edit_emulation.module_of(source), kernel), (*arrays, output, *scalars)
+        )
     return output
 
 
@@ -156,8 +154,7 @@ def stale(x, y, n: int, T: ct.Constant[int]):
 def test_a_range_left_over_from_another_loop_is_refused() -> None:
     """`columns` still holds the last tile of the first loop; tile number j would be another one."""
     left_over = STALE.format(first="pass", second="pass")
-    outcome = TileLoadStore().apply(Subject(left_over, "stale"), Variant("A", "tile-load-store"))
-    assert isinstance(outcome, Skipped)
+    assert edit_emulation.refused(TileLoadStore(), left_over, "stale", "tile-load-store")
     renewed = STALE.format(first="pass", second="columns = j * T + ct.arange(T, dtype=ct.int32)")
     assert "index=(row, j)" in edited(renewed, "stale", "tile-load-store")
 
