@@ -17,7 +17,6 @@ from kdiag.executors.edits.accesses.padding_modes import VALUE_OF_MODE, mode_of_
 from kdiag.executors.edits.base import Applied, Skipped, Subject
 from kdiag.executors.edits.examples.tile_load_store import ADD, ROW_COPY, SCALE, SOFTMAX
 from kdiag.executors.edits.tile_load_store import FORWARD, INVERSE, TileLoadStore
-from kdiag.executors.edits.without_tma import WithoutTma
 from kdiag.records import CompileEvidence, CompileFailure, Evidence, Variant
 from kdiag.workload import Workload
 
@@ -124,15 +123,6 @@ def test_only_the_very_same_padding_is_carried_over(written: str, mode: str | No
     import libcst as cst
 
     assert mode_of_value(cst.parse_expression(written)) == mode
-
-
-@given(st.text(max_size=200) | st.integers(0, len(SOFTMAX)).map(lambda cut: SOFTMAX[:cut]))
-@settings(max_examples=60, deadline=None)
-def test_no_text_makes_the_edits_raise(text: str) -> None:
-    for edit in (TileLoadStore(), WithoutTma()):
-        for variant in edit.variants(Subject(text, "softmax")):
-            outcome = edit.apply(Subject(text, "softmax"), variant)
-            assert isinstance(outcome, Applied | Skipped)
 
 
 STALE = """\
