@@ -11,7 +11,7 @@ from typing import Any
 
 from kdiag.rules.load_metrics import load_metrics
 
-TEXT = 160  # characters of a rule's message; the end of it names the limit
+TEXT = 80  # characters of a rule's message; the end of it names the limit
 
 
 def digits(value: Any) -> Any:
