@@ -3,8 +3,6 @@
 Each launch is made once to compile, then REPEATS times; in lockstep and one block after the other take turns.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import statistics
@@ -15,10 +13,10 @@ from pathlib import Path
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[variable] = "1"  # before NumPy is imported
 
-import cuda.tile as ct  # noqa: E402
-import torch  # noqa: E402
+import cuda.tile as ct
+import torch
 
-from kdiag.executors.emulator import emulate  # noqa: E402
+from kdiag.executors.emulator import emulate
 
 REPEATS = 5
 

@@ -5,8 +5,6 @@
 The times are simulated; everything after them is what `kdiag auto` does.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 

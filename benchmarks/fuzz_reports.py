@@ -8,8 +8,6 @@ one sentence and exit code 1, or give figures; a traceback, exit code 70, a cras
 line on stderr, or a figure that cannot be a measurement is a failure: it is listed with its seed and the exit code is 1.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Damages reports the way disks, networks, editors and other profilers do; each mutation is fixed by its seed."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

@@ -6,8 +6,6 @@ Prints one Markdown table: for each workload and metric the value sampled while 
 value that Nsight Compute replayed for one launch, and their ratio; then what was held and how long both took.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Sequence

@@ -7,8 +7,6 @@ launches: at most 2 times as long. `kdiag --help` against importing click: at mo
 that both meet the same load; the medians are compared. The exit code is 1 when a ratio is above its goal.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import subprocess

@@ -7,8 +7,6 @@ sm_100 at the sizes of models and emulated at small ragged ones. No GPU is neede
 remembered beside the cache of compilations. docs/tilegym-edits.md is written by `--markdown docs/tilegym-edits.md`.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -6,8 +6,6 @@ The generator and what is equivalent are the tests' own (tests/wrong_edits.py, t
 a part of it in one process. Here every edit is compiled and emulated in children, about a second for each.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

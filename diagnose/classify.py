@@ -6,8 +6,6 @@ evaluated when a required metric is unavailable (any other test is then left out
 that is only the consequence of another keeps the part that the other leaves: its score times one minus the other's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What this machine has for kdiag: its cards, whether their counters may be read, and its tools."""
 
-from __future__ import annotations
-
 import json
 import platform
 import shutil

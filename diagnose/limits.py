@@ -7,8 +7,6 @@ shortest time from them stays a shortest time. `source` then names both, "report
 the table has no limits, and no percentage is made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 A derived metric is unavailable as soon as one of its inputs is; division by zero makes it unavailable too.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable

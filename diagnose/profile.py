@@ -1,7 +1,5 @@
 """Turns what was read of launches into a profile: for each its speed of light, roofline, bottleneck and causes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path

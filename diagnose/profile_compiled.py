@@ -1,7 +1,5 @@
 """The profile of kernels that were compiled and not run: what compiler, source and workload alone can tell."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set

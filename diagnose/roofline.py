@@ -6,8 +6,6 @@ no counter for (special functions, packed half precision, integers) is not. Will
 Williams, "Hierarchical roofline analysis for GPUs", CCPE 32(20), 2020.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal

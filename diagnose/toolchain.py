@@ -4,8 +4,6 @@ A program is asked for its version in a process group of its own that is killed 
 (nvidia-smi does, when the driver is in trouble) costs that time and nothing else.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -3,8 +3,6 @@
 `work_of` runs in a child process, because it imports the workload; what it returns is read in the parent.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

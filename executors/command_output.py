@@ -1,7 +1,5 @@
 """Figures that a project's own benchmark prints: TileGym's records, or JSON lines."""
 
-from __future__ import annotations
-
 import ast
 import json
 import math

@@ -1,7 +1,5 @@
 """What runs in a child process on the GPU machine: probe the card, take the baseline, try a candidate."""
 
-from __future__ import annotations
-
 import statistics
 from dataclasses import dataclass
 from types import ModuleType

@@ -3,8 +3,6 @@
 All of them are checked before any is timed: wrong code never takes part.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any

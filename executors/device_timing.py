@@ -3,8 +3,6 @@
 Child processes only: this module is imported where torch is.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import time

@@ -4,8 +4,6 @@ No hooks, no background maintenance, no refreshed index, no prompt, no signing, 
 nothing inherited from a git process around this one (a hook exports GIT_DIR and GIT_INDEX_FILE to its children).
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -5,8 +5,6 @@ that is bound to a GPU can take its place: functions of modules are submitted, w
 stays on its GPU for the whole run, and parent and candidate in one process: cards differ by more than edits gain.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor

@@ -4,8 +4,6 @@ Runs that follow each other are timed twice: as the host makes them, and queued 
 that the GPU finds all of them ready. The difference is time in which the GPU waits for the host.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable

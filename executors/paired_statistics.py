@@ -6,8 +6,6 @@ symmetry. The figure is the shift that the test finds most plausible, the median
 (Hodges and Lehmann 1963), and the interval holds every shift that the test does not reject.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, sqrt

@@ -6,8 +6,6 @@ TileGym's do when their package cannot import the kernel file. And TileGym's pub
 but prints nothing: its figures are in `record_property("benchmark", ...)`.
 """
 
-from __future__ import annotations
-
 import shlex
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A record is JSON lines, one answer each, keyed by the sources it is about. Askin
 recorded is an error, never a guess.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 from collections.abc import Sequence

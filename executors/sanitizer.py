@@ -1,7 +1,5 @@
 """Asks compute-sanitizer whether a version of a kernel accesses memory outside its arrays, in one small launch."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -5,8 +5,6 @@ their tests `tests/ops/**/test_<operator>.py` and `tests/suites/<suite>/**/test_
 `test_perf...` measures, the others check; the backend is a word of the test's id.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 import sys

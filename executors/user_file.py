@@ -6,8 +6,6 @@ the lines around it have changed, and line ends are converted on the way). A nam
 with something else, and nothing appears beside the user's source.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Runs `kdiag auto` on a copy of an example in a repository of its own."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

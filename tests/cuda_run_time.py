@@ -4,8 +4,6 @@ Of the driver `KernelSignature.from_kernel_args` asks only that it is there, so 
 it. The run time keeps the driver it finds for good: child processes only.
 """
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from collections.abc import Sequence
@@ -111,7 +109,7 @@ def symbol_of(kernel: Any, values: Sequence[Any]) -> str:
     from cuda.tile.compilation import CallingConvention, KernelSignature
 
     library = ModuleType("cuda.tile._load_libcuda")
-    library.cuGetProcAddress_v2_ptrptr = ctypes.addressof(_lookup_pointer)  # type: ignore[attr-defined]
+    library.cuGetProcAddress_v2_ptrptr = ctypes.addressof(_lookup_pointer)
     sys.modules[library.__name__] = library
     try:
         given = tuple(map(_on_gpu, values))

@@ -34,7 +34,7 @@ def accesses(tree: ast.AST) -> list[tuple[str, ast.expr]]:
 def array(accessed: ast.expr) -> str:
     """The name of an array, or of the array that is sliced; "" for anything else."""
     if called(accessed) == "slice":
-        accessed = accessed.func.value  # type: ignore[attr-defined]
+        accessed = accessed.func.value
     return accessed.id if isinstance(accessed, ast.Name) else ""
 
 
@@ -58,7 +58,7 @@ def ranks(source: str) -> dict[str, int]:
     found = {name: len(i.elts) if isinstance(i, ast.Tuple) else 1 for name, i in accesses(tree)}
     for view, value in assigned(tree):
         if called(value) == "slice" and view in found:
-            found[value.func.value.id] = found[view]  # type: ignore[attr-defined]
+            found[value.func.value.id] = found[view]
     return found
 
 
@@ -80,7 +80,7 @@ def index_arrays(source: str) -> set[str]:
     for _ in values:
         used |= {n.id for name, v in values if name in used for n in ast.walk(v) if isinstance(n, ast.Name)}
     read = [(name, value) for name, value in values if name in used and called(value) in ("load", "gather")]
-    return {value.args[0].id for _, value in read}  # type: ignore[attr-defined]
+    return {value.args[0].id for _, value in read}
 
 
 def arguments(function: Any, source: str) -> list[Any]:

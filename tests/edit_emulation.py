@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kdiag.executors.edits.base import Applied, Edit, Subject
-from kdiag.records import Variant
+from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
+from kdiag.records import Launch, Variant
 from kdiag.workload import load_module
 
 
@@ -34,8 +34,15 @@ def run(source: str, kernel: str, grid: Sequence[int], arguments: Sequence[Any])
         ct.launch(None, tuple(grid), getattr(module_of(source), kernel), tuple(arguments))
 
 
-def edited(edit: Edit, source: str, kernel: str, variant: str) -> str:
+def edited(edit: Edit, source: str, kernel: str, variant: str, launches: tuple[Launch, ...] = ()) -> str:
     """The source after an edit that has to apply."""
-    outcome = edit.apply(Subject(source, kernel), Variant(edit.id, variant))
+    outcome = edit.apply(Subject(source, kernel, launches=launches), Variant(edit.id, variant))
     assert isinstance(outcome, Applied), outcome
     return outcome.source
+
+
+def refused(edit: Edit, source: str, kernel: str, variant: str, launches: tuple[Launch, ...] = ()) -> str:
+    """Why an edit, which must not apply, leaves a source alone."""
+    outcome = edit.apply(Subject(source, kernel, launches=launches), Variant(edit.id, variant))
+    assert isinstance(outcome, Skipped), outcome
+    return outcome.reason

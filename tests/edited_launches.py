@@ -1,34 +1,10 @@
 """Runs the launch wrapper of an edited source in the emulator; anything at fault raises."""
 
-import atexit
-import shutil
-import tempfile
-from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from kdiag.executors.edits.base import Applied, Edit, Subject
-from kdiag.records import Launch, Variant
-from kdiag.workload import load_module
-
-
-def edited(edit: Edit, source: str, kernel: str, variant: str, launches: tuple[Launch, ...] = ()) -> str:
-    """The source after an edit that must apply."""
-    outcome = edit.apply(Subject(source, kernel, launches=launches), Variant(edit.id, variant))
-    assert isinstance(outcome, Applied), outcome
-    return outcome.source
-
-
-@cache
-def module_of(source: str) -> ModuleType:
-    """The imported source; cuTile reads a kernel's text from its file."""
-    folder = Path(tempfile.mkdtemp(prefix="kdiag-edited-"))
-    atexit.register(shutil.rmtree, folder)
-    (folder / "edited.py").write_text(source)
-    return load_module(folder / "edited.py", search=folder)
+from edit_emulation import module_of
 
 
 def launched(source: str, output: tuple[int, ...], *arguments: Any) -> Any:

@@ -1,18 +1,12 @@
 """Runs a kernel before and after an edit in the emulator, and describes the launch to the edit."""
 
-import atexit
-import shutil
-import tempfile
-from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
+from edit_emulation import module_of
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
-from kdiag.workload import load_module
 
 HEAD = "import cuda.tile as ct\n\n\n@ct.kernel\ndef k({parameters}):\n{body}"
 
@@ -53,12 +47,3 @@ def results(source: str, grid: tuple[int, ...], values: list[Any]) -> list[Any]:
 def numbers(*shape: int) -> Any:
     """Random float32 numbers, the same for the same shape."""
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
-
-
-@cache
-def module_of(source: str) -> ModuleType:
-    """The imported source; cuTile reads a kernel's text from its file."""
-    folder = Path(tempfile.mkdtemp(prefix="kdiag-edited-"))
-    atexit.register(shutil.rmtree, folder)
-    (folder / "edited.py").write_text(source)
-    return load_module(folder / "edited.py", search=folder)

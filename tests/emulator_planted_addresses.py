@@ -64,12 +64,6 @@ def gather_far(x, row, stride, out):
 
 
 @ct.kernel
-def gather_far_64(x, row: ct.ScalarInt64, stride, out):
-    at = row * stride + ct.arange(16, dtype=ct.int64)
-    ct.scatter(out, ct.arange(16, dtype=ct.int32), ct.gather(x, at))
-
-
-@ct.kernel
 def raw_row(x, row, stride, out):
     raw, at = x.get_raw_memory(), ct.arange(16, dtype=ct.int32)
     value = raw.load_offset(row * stride + at)  # FAULT: out-of-bounds

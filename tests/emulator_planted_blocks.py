@@ -89,16 +89,6 @@ def two_phases(x, sums, out, tiles: ct.Constant[int]):
 
 
 @ct.kernel
-def counted_phases(x, sums, counter, out, tiles: ct.Constant[int]):
-    i = ct.bid(0)
-    tile = ct.load(x, (i,), (16,))
-    ct.store(sums, (i,), ct.sum(tile))  # MAYBE FAULT: read-write-race
-    ct.atomic_add(counter, 0, 1)
-    total = ct.sum(ct.load(sums, (0,), (tiles,)))  # MAYBE FAULT: read-write-race
-    ct.store(out, (i,), tile / total)
-
-
-@ct.kernel
 def sum_tiles(x, out):
     ct.store(out, (ct.bid(0),), ct.sum(ct.load(x, (ct.bid(0),), (16,))))
 

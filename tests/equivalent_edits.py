@@ -3,8 +3,6 @@
 None is listed for being hard to see. Where the machine code stays the same the no-op gate knows them; these change it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from wrong_edits import WrongEdit

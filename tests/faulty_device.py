@@ -1,7 +1,5 @@
 """What a candidate can do to the process that measures it: an edit that names it, and jobs in place of the GPU's."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

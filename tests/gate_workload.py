@@ -1,7 +1,5 @@
 """A small kernel with a workload, for tests of what runs them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 KERNEL = '''"""Rows scaled by their maximum."""

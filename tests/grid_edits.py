@@ -1,22 +1,16 @@
 """Edits of grids, applied and run by the emulator on cards of few SMs."""
 
-import atexit
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from edit_emulation import module_of
 from kdiag.executors.edits.base import Applied, Subject
 from kdiag.executors.edits.persistent import Persistent
 from kdiag.executors.edits.swizzle import Swizzle
 from kdiag.records import Variant
-from kdiag.workload import load_module
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
@@ -36,15 +30,6 @@ def swizzled(source: str, kernel: str, size: int = 8) -> Any:
 def applied(outcome: Any) -> str:
     assert isinstance(outcome, Applied), outcome
     return outcome.source
-
-
-@cache
-def module_of(source: str) -> ModuleType:
-    """The imported source; cuTile reads a kernel's text from its file."""
-    folder = Path(tempfile.mkdtemp(prefix="kdiag-edited-"))
-    atexit.register(shutil.rmtree, folder)
-    (folder / "edited.py").write_text(source)
-    return load_module(folder / "edited.py", search=folder)
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """A machine whose ncu is the stand-in of `stand_in_ncu.py`, and commands that run on it."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """Executors that are wrong on purpose: each breaks the softmax in a way that real edits break kernels."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Subject
 from kdiag.records import Proposal, Variant
 

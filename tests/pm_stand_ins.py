@@ -1,7 +1,5 @@
 """A sampler and launches that need no GPU, and series of known content."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """A source with its syntax tree, and the text of each node."""
 
-from __future__ import annotations
-
 import ast
 
 
@@ -19,8 +17,8 @@ class Text:
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Where a node begins and ends. The kernels are ASCII."""
-        first = self._starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined] # of every node here
-        return first, self._starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
+        first = self._starts[node.lineno - 1] + node.col_offset
+        return first, self._starts[node.end_lineno - 1] + node.end_col_offset
 
     def of(self, node: ast.AST) -> str:
         first, end = self.span(node)

@@ -5,8 +5,6 @@ separated, `STAND_IN_REPORT` the recorded report that it copies. The words are n
 versions 2021 to 2026; `LaunchFailed` as ncu 2025.3.1 says it of kernels launched with num_ctas=2.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

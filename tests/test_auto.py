@@ -12,11 +12,11 @@ import pytest
 pytest.importorskip("cuda.tile")
 pytestmark = pytest.mark.compiler
 
-from auto_runs import RECORDINGS, Project, auto, project  # noqa: E402 - after the skip
-from kdiag.executors.edits import registry  # noqa: E402
-from kdiag.executors.edits.base import Subject  # noqa: E402
-from kdiag.loop import candidates  # noqa: E402
-from kdiag.records import Proposal  # noqa: E402
+from auto_runs import RECORDINGS, Project, auto, project
+from kdiag.executors.edits import registry
+from kdiag.executors.edits.base import Subject
+from kdiag.loop import candidates
+from kdiag.records import Proposal
 
 SOFTMAX = ("--replay", str(RECORDINGS / "softmax.jsonl.xz"), "--budget", "9999")
 ROW = re.compile(r"^\| (\d+) +\| (.+?) +\| +(\d+\.\d{6}|-) \| (PASS|FAIL) +\| +(keep|revert|crash) +\|$")

@@ -5,8 +5,8 @@ import pytest
 pytest.importorskip("cuda.tile")
 pytestmark = pytest.mark.compiler
 
-from auto_runs import auto, project  # noqa: E402 - after the skip
-from text_bench import TextBench  # noqa: E402
+from auto_runs import auto, project
+from text_bench import TextBench
 
 
 def halved(text):

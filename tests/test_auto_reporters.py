@@ -1,7 +1,5 @@
 """The JSON object and the terminal's account of a run."""
 
-from __future__ import annotations
-
 import io
 import json
 import math
@@ -91,7 +89,7 @@ def test_a_terminal_shows_what_runs_and_what_is_left_and_is_given_back() -> None
         terminal.on_try(4, suggest(1, "G", "tile=64"), 1.25)
         terminal.on_gate("race of 8")
         time.sleep(0.5)
-    drawn = screen.file.getvalue()  # type: ignore[attr-defined] # a StringIO
+    drawn = screen.file.getvalue()
     assert drawn.endswith("\x1b[?25h") or "\x1b[?25h" in drawn[-200:], "the cursor is back"
     for word in ("G tile=64", "race of 8", "running", "90 % faster", "best so far 0.080000 ms", "25.0% left"):
         assert word in drawn, word

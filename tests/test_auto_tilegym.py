@@ -1,7 +1,5 @@
 """`kdiag auto --tilegym` in a small checkout with TileGym's layout, whose tests are run by pytest itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -9,8 +7,8 @@ import pytest
 pytest.importorskip("cuda.tile")
 pytestmark = pytest.mark.compiler
 
-from auto_runs import EXAMPLES, Project, auto, auto_alone  # noqa: E402 - after the skip
-from kdiag.executors import command_bench  # noqa: E402
+from auto_runs import EXAMPLES, Project, auto, auto_alone
+from kdiag.executors import command_bench
 
 # What the kernel file imports, so that its tests start at once; `python -m pytest` finds these first.
 STAND_IN = """class Anything:

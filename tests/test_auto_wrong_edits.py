@@ -16,7 +16,7 @@ RECORDING = RECORDINGS / "planted.jsonl.xz"
 def check_that_all_are_reverted(made: Project, answer: tuple[int, dict[str, object]]) -> None:
     code, summary = answer
     assert code == 0, summary
-    rows = {row["variant"]: row for row in summary["iterations"] if row["n"] > 0}  # type: ignore[attr-defined] # JSON
+    rows = {row["variant"]: row for row in summary["iterations"] if row["n"] > 0}
     assert set(rows) == set(planted.WRONG)
     assert {row["verdict"] for row in rows.values()} == {"revert"}
     assert {row["correctness"] for row in rows.values()} == {"FAIL"}

@@ -11,14 +11,14 @@ pytest.importorskip("cuda.tile")
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
-import cuda.tile as ct  # noqa: E402 - after the skips
+import cuda.tile as ct
 
-from kdiag import workload as workloads  # noqa: E402
-from kdiag.cutile.signature import signature  # noqa: E402
-from kdiag.diagnose.capture.workload import Captured, capture  # noqa: E402
-from kdiag.errors import UsageError, WorkloadError  # noqa: E402
-from kdiag.records import ArrayArgument, ScalarArgument  # noqa: E402
-from kdiag.workload import Workload  # noqa: E402
+from kdiag import workload as workloads
+from kdiag.cutile.signature import signature
+from kdiag.diagnose.capture.workload import Captured, capture
+from kdiag.errors import UsageError, WorkloadError
+from kdiag.records import ArrayArgument, ScalarArgument
+from kdiag.workload import Workload
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 H200_REPORT = Path(__file__).parents[2] / "shared" / "data" / "h200" / "give-lean.ncu-rep"
@@ -117,7 +117,7 @@ def test_symbols_are_those_that_a_profile_of_the_same_launches_shows(
 def test_symbols_of_recorded_launches_with_constants() -> None:
     ncu_report = pytest.importorskip("ncu_report")
 
-    def softmax_k(x, y, *rest):  # type: ignore[no-untyped-def] # tile code
+    def softmax_k(x, y, *rest):
         pass
 
     launches = ncu_report.load_report(str(H200_REPORT)).range_by_idx(0)
@@ -133,7 +133,7 @@ def test_symbols_of_recorded_launches_with_constants() -> None:
 def test_the_symbol_of_a_batched_product_with_odd_strides() -> None:
     """As profiled on an H200: 511 columns, so that the rows of one operand are not 16-byte aligned."""
 
-    def bmm(a, b, c, n, flag: ct.Constant[bool], size: ct.Constant[int]):  # type: ignore[no-untyped-def]
+    def bmm(a, b, c, n, flag: ct.Constant[bool], size: ct.Constant[int]):
         pass
 
     a, b, c = (array(*shape, dtype=torch.float16) for shape in ((3, 511, 512), (3, 512, 511), (3, 512, 512)))
@@ -161,17 +161,17 @@ def test_the_symbol_of_a_batched_product_with_odd_strides() -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_the_specialization_of_one_argument(value: object, expected: str) -> None:
-    def k(a):  # type: ignore[no-untyped-def] # tile code
+    def k(a):
         pass
 
     assert symbol(k, value) == f"k_{expected}"
 
 
 def test_values_that_do_not_fit_32_bits_are_refused_as_the_launch_would() -> None:
-    def plain(x, n):  # type: ignore[no-untyped-def] # tile code
+    def plain(x, n):
         pass
 
-    def wide(x: ct.IndexedWithInt64, n: ct.ScalarInt64):  # type: ignore[no-untyped-def] # tile code
+    def wide(x: ct.IndexedWithInt64, n: ct.ScalarInt64):
         pass
 
     with pytest.raises(WorkloadError, match="IndexedWithInt64"):
@@ -186,7 +186,7 @@ def test_values_that_do_not_fit_32_bits_are_refused_as_the_launch_would() -> Non
     [((), "takes 1 arguments"), (("text",), "kernels take"), (([],), "list"), ((None,), "NoneType")],
 )
 def test_arguments_that_no_kernel_takes_are_one_clear_error(values: tuple[Any, ...], message: str) -> None:
-    def k(a):  # type: ignore[no-untyped-def] # tile code
+    def k(a):
         pass
 
     with pytest.raises(WorkloadError, match=message):

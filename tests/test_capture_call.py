@@ -10,9 +10,9 @@ pytest.importorskip("cuda.tile")
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
-from kdiag.diagnose.capture.call import CallRequest, launches_of_call  # noqa: E402 - after the skips
-from kdiag.errors import WorkloadError  # noqa: E402
-from kdiag.records import ArrayArgument, Launch, ScalarArgument  # noqa: E402
+from kdiag.diagnose.capture.call import CallRequest, launches_of_call
+from kdiag.errors import WorkloadError
+from kdiag.records import ArrayArgument, Launch, ScalarArgument
 
 OPERATOR = """
 import cuda.tile as ct

@@ -11,11 +11,11 @@ pytest.importorskip("cuda.tile")
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
-import cuda.tile as ct  # noqa: E402 - after the skips
+import cuda.tile as ct
 
-from kdiag.cutile.hooks import launching_through  # noqa: E402
-from kdiag.diagnose.capture.record import Recorder, as_mapping, hints_of  # noqa: E402
-from kdiag.errors import WorkloadError  # noqa: E402
+from kdiag.cutile.hooks import launching_through
+from kdiag.diagnose.capture.record import Recorder, as_mapping, hints_of
+from kdiag.errors import WorkloadError
 
 KERNEL = """
 import cuda.tile as ct

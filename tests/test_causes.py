@@ -1,7 +1,5 @@
 """Every cause file carries examples of what it is and what it is not; here they are put to the classifier."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

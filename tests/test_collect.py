@@ -1,7 +1,5 @@
 """Runs of ncu, played by a stand-in that is really run: what is kept, what is said, and what is left behind."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import SimpleNamespace

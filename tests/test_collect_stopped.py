@@ -1,7 +1,5 @@
 """Runs of ncu that are stopped, by the time limit or by the user: what was profiled is kept, no process is left."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -8,11 +8,11 @@ pytest.importorskip("cuda.tile")
 pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
-from kdiag import workload as workloads  # noqa: E402 - after the skips
-from kdiag.diagnose.compiler.compile import compile_workload  # noqa: E402
-from kdiag.diagnose.compiler.observe import from_compilation  # noqa: E402
-from kdiag.records import Compilation, CompileFailure  # noqa: E402
-from kdiag.workload import Workload  # noqa: E402
+from kdiag import workload as workloads
+from kdiag.diagnose.compiler.compile import compile_workload
+from kdiag.diagnose.compiler.observe import from_compilation
+from kdiag.records import Compilation, CompileFailure
+from kdiag.workload import Workload
 
 
 @pytest.fixture(autouse=True)

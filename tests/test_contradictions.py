@@ -1,7 +1,5 @@
 """Contradictions: each rule finds a planted one, and none finds anything in what was honestly measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -5,11 +5,11 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
 
-from kdiag.errors import WorkloadError  # noqa: E402 - after the skip
-from kdiag.executors.correctness.controls import require_controls_to_fail  # noqa: E402
-from kdiag.executors.correctness.judging import outputs_of, scaled_error, tolerance_for  # noqa: E402
-from kdiag.executors.correctness.poison import guarded, poisoned_allocations  # noqa: E402
-from kdiag.executors.device_timing import shortest_ms  # noqa: E402
+from kdiag.errors import WorkloadError
+from kdiag.executors.correctness.controls import require_controls_to_fail
+from kdiag.executors.correctness.judging import outputs_of, scaled_error, tolerance_for
+from kdiag.executors.correctness.poison import guarded, poisoned_allocations
+from kdiag.executors.device_timing import shortest_ms
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
 
-from kdiag.errors import WorkloadError  # noqa: E402 - after the skips
-from kdiag.executors.correctness.configurations import edge_shapes, other_dtypes  # noqa: E402
-from kdiag.executors.correctness.controls import prove  # noqa: E402
-from kdiag.executors.correctness.stages import beyond, required, run, survey  # noqa: E402
-from kdiag.executors.correctness.subject import Subject  # noqa: E402
-from kdiag.records import STAGES, ConfigurationCheck, NotEvaluated  # noqa: E402
+from kdiag.errors import WorkloadError
+from kdiag.executors.correctness.configurations import edge_shapes, other_dtypes
+from kdiag.executors.correctness.controls import prove
+from kdiag.executors.correctness.stages import beyond, required, run, survey
+from kdiag.executors.correctness.subject import Subject
+from kdiag.records import STAGES, ConfigurationCheck, NotEvaluated
 
 Kernel = Callable[["torch.Tensor"], "torch.Tensor"]
 
@@ -25,7 +25,7 @@ def right(x: "torch.Tensor") -> "torch.Tensor":
 
 def module(kernel: Kernel) -> ModuleType:
     made = ModuleType("kernel")
-    made.softmax = kernel  # type: ignore[attr-defined]
+    made.softmax = kernel
     return made
 
 

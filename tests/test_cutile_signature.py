@@ -17,11 +17,11 @@ pytest.importorskip("cuda.tile")
 ml_dtypes = pytest.importorskip("ml_dtypes")
 pytestmark = pytest.mark.compiler
 
-import cuda.tile as ct  # noqa: E402 - after the skips
+import cuda.tile as ct
 
-from cuda_run_time import symbol_of  # noqa: E402
-from kdiag.cutile.signature import describe, signature  # noqa: E402
-from kdiag.records import ArrayArgument, ScalarArgument  # noqa: E402
+from cuda_run_time import symbol_of
+from kdiag.cutile.signature import describe, signature
+from kdiag.records import ArrayArgument, ScalarArgument
 
 Pair = namedtuple("Pair", ["a", "b"])
 TYPES = ["bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
@@ -45,7 +45,7 @@ class Config:
 def kernel(annotation: Any = None) -> Any:
     """A kernel of one parameter."""
 
-    def k(x):  # type: ignore[no-untyped-def] # tile code
+    def k(x):
         pass
 
     if annotation is not None:

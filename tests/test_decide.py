@@ -1,7 +1,5 @@
 """Every row of the verdict table, and the promises behind it: wrong or unproven code is never kept."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

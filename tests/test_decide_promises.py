@@ -1,7 +1,5 @@
 """The promises behind the verdicts: wrong or unproven code is never kept, whatever was measured."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The table of cards: every figure has a source and fits the others, and no card borrows those of a sibling."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

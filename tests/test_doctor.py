@@ -1,7 +1,5 @@
 """`kdiag doctor`, on machines made of stand-in programs and a stand-in /proc."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -15,14 +15,15 @@ import pytest
 torch = pytest.importorskip("torch")
 ct = pytest.importorskip("cuda.tile")
 
-from kdiag.executors.edits.autotune import Autotune  # noqa: E402 - after the skips
-from kdiag.executors.edits.base import Applied, Skipped, Subject  # noqa: E402
-from kdiag.executors.edits.examples.autotune import BEFORE, HEAD  # noqa: E402
-from kdiag.executors.edits.examples.autotune_legacy import LEGACY  # noqa: E402
-from kdiag.executors.edits.examples.autotune_spaces import BEFORE as PRODUCT  # noqa: E402
-from kdiag.executors.emulator import emulate  # noqa: E402
-from kdiag.records import ArrayArgument, Launch, TuningSpace, Variant  # noqa: E402
-from kdiag.workload import load_module  # noqa: E402
+from edit_emulation import refused
+from kdiag.executors.edits.autotune import Autotune
+from kdiag.executors.edits.base import Applied, Subject
+from kdiag.executors.edits.examples.autotune import BEFORE, HEAD
+from kdiag.executors.edits.examples.autotune_legacy import LEGACY
+from kdiag.executors.edits.examples.autotune_spaces import BEFORE as PRODUCT
+from kdiag.executors.emulator import emulate
+from kdiag.records import ArrayArgument, Launch, TuningSpace, Variant
+from kdiag.workload import load_module
 
 pytestmark = pytest.mark.slow
 
@@ -274,6 +275,4 @@ def test_the_old_tuner_is_exchanged(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_refusals(change: tuple[str, str], reason: str) -> None:
     assert HEAD in BEFORE
-    outcome = Autotune().apply(Subject(BEFORE.replace(*change), "negate"), Variant("C", "hints"))
-    assert isinstance(outcome, Skipped), outcome
-    assert reason in outcome.reason
+    assert reason in refused(Autotune(), BEFORE.replace(*change), "negate", "hints")

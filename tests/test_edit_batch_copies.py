@@ -2,10 +2,9 @@
 
 import pytest
 
-from kdiag.executors.edits.base import Applied, Subject
+from edit_emulation import edited
 from kdiag.executors.edits.batch_copies import BatchCopies
 from kdiag.executors.edits.examples.batch_copies import BATCHED, BATCHED_ROWS, CASTS, FIRST_ROWS
-from kdiag.records import Variant
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
@@ -87,6 +86,5 @@ def test_the_kernel_over_lists_compiles(target: str) -> None:
 
 
 def test_the_example_is_what_the_edit_makes() -> None:
-    outcome = BatchCopies().apply(Subject(CASTS, "cast_kernel"), Variant("K", "lists"))
-    assert isinstance(outcome, Applied)
-    assert outcome.source == BATCHED
+    after = edited(BatchCopies(), CASTS, "cast_kernel", "lists")
+    assert after == BATCHED

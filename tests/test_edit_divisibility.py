@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edit_compilation import compile_to_cubin
-from edited_launches import edited, launched, module_of, random
+from edit_emulation import edited
+from edited_launches import launched, module_of, random
 from kdiag.diagnose.compiler.cubin import read_cubin
 from kdiag.executors.edits.base import Skipped, Subject
 from kdiag.executors.edits.divisibility import Divisibility

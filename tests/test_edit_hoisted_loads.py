@@ -6,22 +6,13 @@ import numpy as np
 import pytest
 
 from edit_compilation import compile_to_cubin
-from edit_emulation import edited, run
+from edit_emulation import edited, refused, run
 from kdiag.diagnose.compiler.cubin import read_cubin
-from kdiag.executors.edits.base import Skipped, Subject
 from kdiag.executors.edits.examples.hoisted_loads import LINES, POSITIONS, gradient, nested
 from kdiag.executors.edits.hoisted_loads import HoistedLoads
-from kdiag.records import Variant
 
-LOADS = Variant("hoist", "loads")
 INSIDE = gradient(inside="".join("        " + line for line in LINES))
 NESTED = nested(inside="".join("            " + line for line in POSITIONS))
-
-
-def refused(source: str, kernel: str) -> str:
-    outcome = HoistedLoads().apply(Subject(source, kernel), LOADS)
-    assert isinstance(outcome, Skipped), outcome
-    return outcome.reason
 
 
 @pytest.mark.parametrize(("rows", "columns", "blocks"), [(1, 1, 1), (7, 13, 2), (9, 16, 5), (0, 5, 2)])
@@ -65,7 +56,7 @@ def test_reading_the_array_elsewhere_is_no_obstacle() -> None:
 )
 def test_an_array_that_may_change_is_loaded_in_every_round(line: str) -> None:
     source = INSIDE.replace("        ct.atomic_add", f"        {line}\n        ct.atomic_add")
-    assert "may be written" in refused(source, "gradient")
+    assert "may be written" in refused(HoistedLoads(), source, "gradient", "loads")
 
 
 @pytest.mark.parametrize(
@@ -74,17 +65,17 @@ def test_an_array_that_may_change_is_loaded_in_every_round(line: str) -> None:
 )
 def test_a_name_that_the_loop_binds_again_stays(before: str) -> None:
     source = INSIDE.replace("        tile = ", before + "        tile = ")
-    assert "the same in every round" in refused(source, "gradient")
+    assert "the same in every round" in refused(HoistedLoads(), source, "gradient", "loads")
 
 
 def test_a_load_behind_a_condition_stays() -> None:
     source = gradient(inside="        if row > 2:\n" + "".join("            " + line for line in LINES))
-    assert "the same in every round" in refused(source, "gradient")
+    assert "the same in every round" in refused(HoistedLoads(), source, "gradient", "loads")
 
 
 def test_a_load_that_waits_for_others_stays() -> None:
     ordered = INSIDE.replace("(1, TN), padding", "(1, TN), memory_order=ct.MemoryOrder.ACQUIRE, padding")
-    assert "memory order" in refused(ordered, "gradient")
+    assert "memory order" in refused(HoistedLoads(), ordered, "gradient", "loads")
 
 
 @pytest.mark.compiler

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from edit_compilation import compile_to_cubin
-from edited_launches import edited, launched, random
+from edit_emulation import edited
+from edited_launches import launched, random
 from kdiag.diagnose.compiler.cubin import read_cubin
 from kdiag.executors.edits.base import Skipped, Subject
 from kdiag.executors.edits.latency import MOST_VARIANTS, Latency

@@ -4,8 +4,6 @@ What a run remembers is modelled as the loop keeps it: which variants were tried
 candidate was. Here the text stands for the machine code: the same text compiles to the same code.
 """
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass, field, replace
 from itertools import combinations

@@ -4,8 +4,6 @@ Generated from the registry: every ordered pair of edits on kernels of the pool 
 covered as soon as it is registered.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -12,7 +12,7 @@ from kdiag.records import Variant
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
 
-from grid_edits import applied, persistent, random, results  # noqa: E402 - after the skips
+from grid_edits import applied, persistent, random, results
 
 pytestmark = [pytest.mark.compiler, pytest.mark.slow]
 EXAMPLES = Path(__file__).parents[1] / "examples"

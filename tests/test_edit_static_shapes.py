@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from edit_compilation import compile_to_cubin
-from edited_launches import edited, launched, random
+from edit_emulation import edited, refused
+from edited_launches import launched, random
 from kdiag.diagnose.compiler.cubin import read_cubin
-from kdiag.executors.edits.base import Applied, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Subject
 from kdiag.executors.edits.examples.static_shapes import SAME
 from kdiag.executors.edits.examples.static_shapes import _norm as norm
 from kdiag.executors.edits.static_shapes import VARIANTS, StaticShapes
@@ -59,17 +60,12 @@ def test_strides_that_change_are_left_alone() -> None:
         )
         for n, launch in enumerate(SAME, start=1)
     )
-    outcome = StaticShapes().apply(
-        Subject(SOURCE, "norm", launches=padded), Variant("static-shape", "strides")
-    )
-    assert isinstance(outcome, Skipped)
-    assert "the strides of x change" in outcome.reason
+    assert "the strides of x change" in refused(StaticShapes(), SOURCE, "norm", "strides", launches=padded)
     shape = StaticShapes().apply(Subject(SOURCE, "norm", launches=padded), Variant("static-shape", "shape"))
     assert isinstance(shape, Applied)
 
 
 def test_a_conditional_array_may_have_other_axes() -> None:
     source = SOURCE.replace("    ct.store(", "    if N > 0:\n        ct.store(")
-    outcome = StaticShapes().apply(Subject(source, "norm", launches=SAME), Variant("static-shape", "shape"))
-    assert isinstance(outcome, Applied)
-    assert "    y,\n" in outcome.source
+    after = edited(StaticShapes(), source, "norm", "shape", launches=SAME)
+    assert "    y,\n" in after

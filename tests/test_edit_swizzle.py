@@ -13,7 +13,7 @@ from kdiag.executors.edits.examples.swizzle import ONE_AXIS
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
 
-from grid_edits import applied, persistent, random, results, swizzled  # noqa: E402 - after the skips
+from grid_edits import applied, persistent, random, results, swizzled
 
 pytestmark = [pytest.mark.compiler, pytest.mark.slow]
 QUICK = settings(max_examples=6, deadline=None, phases=(Phase.explicit, Phase.generate))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edit_emulation import edited, run
+from edit_emulation import edited, refused, run
 from kdiag.executors.edits.base import Applied, Skipped, Subject
 from kdiag.executors.edits.examples.tf32_guard import HEAD, LOADS, TAIL
 from kdiag.executors.edits.tf32_guard import Tf32Guard
@@ -55,9 +55,9 @@ def test_a_function_in_the_file_is_guarded_where_it_stands() -> None:
 
 def test_without_a_float32_array_there_is_nothing_to_cast() -> None:
     for dtypes in (("bfloat16", "bfloat16"), ("float16",)):
-        outcome = Tf32Guard().apply(Subject(MATMUL, "matmul_kernel", launches=launches(*dtypes)), TF32)
-        assert isinstance(outcome, Skipped)
-        assert "no launch passes a float32 array" in outcome.reason
+        assert "no launch passes a float32 array" in refused(
+            Tf32Guard(), MATMUL, "matmul_kernel", "tf32", launches=launches(*dtypes)
+        )
     mixed = launches("bfloat16") + launches("float32")
     assert isinstance(Tf32Guard().apply(Subject(MATMUL, "matmul_kernel", launches=mixed), TF32), Applied)
 

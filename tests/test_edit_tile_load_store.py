@@ -1,12 +1,8 @@
 """What tile accesses compute and compile to, beyond the examples that the edits carry."""
 
-import atexit
-import shutil
-import tempfile
 from collections.abc import Sequence
-from functools import cache
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,26 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import edit_emulation
 from kdiag import workload as workloads
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.executors.edits.accesses.padding_modes import VALUE_OF_MODE, mode_of_value
 from kdiag.executors.edits.base import Applied, Skipped, Subject
 from kdiag.executors.edits.examples.tile_load_store import ADD, ROW_COPY, SCALE, SOFTMAX
 from kdiag.executors.edits.tile_load_store import FORWARD, INVERSE, TileLoadStore
-from kdiag.executors.edits.without_tma import WithoutTma
 from kdiag.records import CompileEvidence, CompileFailure, Evidence, Variant
-from kdiag.workload import Workload, load_module
+from kdiag.workload import Workload
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 COMPILED = ("tile-load-store", "tile-load-store-no-tma")
 EXPECTED_PROMISES = {"softmax": 3, "rms_norm": 4, "vector_add": 2}
 KERNELS = ("softmax", "rms_norm", "vector_add")
-
-
-def edited(source: str, kernel: str, variant: str) -> str:
-    outcome = TileLoadStore().apply(Subject(source, kernel), Variant("A", variant))
-    assert isinstance(outcome, Applied), outcome
-    return outcome.source
+edited = partial(edit_emulation.edited, TileLoadStore())
 
 
 def kernel_file(name: str) -> str:
@@ -49,17 +40,10 @@ def result(source: str, kernel: str, grid: Sequence[int], inputs: Sequence[Any],
     scalars = [value for value in inputs if not isinstance(value, np.ndarray)]
     with emulate() as emulation:
         output = emulation.empty(tuple(shape))
-        ct.launch(None, tuple(grid), getattr(module_of(source), kernel), (*arrays, output, *scalars))
+        ct.launch(
+            None, tuple(grid), getattr(edit_emulation.module_of(source), kernel), (*arrays, output, *scalars)
+        )
     return output
-
-
-@cache
-def module_of(source: str) -> ModuleType:
-    """The imported source; cuTile reads a kernel's text from its file."""
-    folder = Path(tempfile.mkdtemp(prefix="kdiag-edited-"))
-    atexit.register(shutil.rmtree, folder)
-    (folder / "edited.py").write_text(source)
-    return load_module(folder / "edited.py", search=folder)
 
 
 def random(*shape: int) -> Any:
@@ -141,15 +125,6 @@ def test_only_the_very_same_padding_is_carried_over(written: str, mode: str | No
     assert mode_of_value(cst.parse_expression(written)) == mode
 
 
-@given(st.text(max_size=200) | st.integers(0, len(SOFTMAX)).map(lambda cut: SOFTMAX[:cut]))
-@settings(max_examples=60, deadline=None)
-def test_no_text_makes_the_edits_raise(text: str) -> None:
-    for edit in (TileLoadStore(), WithoutTma()):
-        for variant in edit.variants(Subject(text, "softmax")):
-            outcome = edit.apply(Subject(text, "softmax"), variant)
-            assert isinstance(outcome, Applied | Skipped)
-
-
 STALE = """\
 import cuda.tile as ct
 
@@ -169,8 +144,7 @@ def stale(x, y, n: int, T: ct.Constant[int]):
 def test_a_range_left_over_from_another_loop_is_refused() -> None:
     """`columns` still holds the last tile of the first loop; tile number j would be another one."""
     left_over = STALE.format(first="pass", second="pass")
-    outcome = TileLoadStore().apply(Subject(left_over, "stale"), Variant("A", "tile-load-store"))
-    assert isinstance(outcome, Skipped)
+    assert edit_emulation.refused(TileLoadStore(), left_over, "stale", "tile-load-store")
     renewed = STALE.format(first="pass", second="columns = j * T + ct.arange(T, dtype=ct.int32)")
     assert "index=(row, j)" in edited(renewed, "stale", "tile-load-store")
 

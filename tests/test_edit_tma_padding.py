@@ -71,9 +71,8 @@ def test_every_axis_of_a_permuted_tile_is_masked_by_its_own_extent(order: str) -
 
 def test_the_size_of_a_tile_may_be_computed() -> None:
     source = vector("ct.load(x, (number + 1,), (T // 2,), padding_mode=ct.PaddingMode.NAN)")
-    outcome = TmaPadding().apply(Subject(source, "largest"), ZERO)
-    assert isinstance(outcome, Applied)
-    assert "(number + 1) * (T // 2) + ct.arange(T // 2, dtype=ct.int32) < x.shape[0]" in outcome.source
+    after = edited(TmaPadding(), source, "largest", "zero")
+    assert "(number + 1) * (T // 2) + ct.arange(T // 2, dtype=ct.int32) < x.shape[0]" in after
 
 
 def test_there_is_nothing_to_gain_without_tma() -> None:

@@ -1,14 +1,15 @@
 """J leaves every result as it was, and the compiler's order is only taken away where it is proved needless."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from kdiag.executors.edits.base import Applied, Skipped, Subject
+import edit_emulation
 from kdiag.executors.edits.examples.token_order import COUNTED, FLOATS, HALVES, MOVED, NEXT, SUMS
 from kdiag.executors.edits.token_order import TokenOrder
-from kdiag.records import CompileEvidence, CompileFailure, Launch, Variant
+from kdiag.records import CompileEvidence, CompileFailure, Launch
 
 torch = pytest.importorskip("torch")
 ct = pytest.importorskip("cuda.tile")
@@ -16,24 +17,14 @@ ct = pytest.importorskip("cuda.tile")
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def applied(source: str, kernel: str, variant: str, *launches: Launch) -> str:
-    outcome = TokenOrder().apply(Subject(source, kernel, launches=launches), Variant("J", variant))
-    assert isinstance(outcome, Applied), outcome
-    return outcome.source
-
-
-def refused(source: str, kernel: str, variant: str) -> str:
-    outcome = TokenOrder().apply(Subject(source, kernel), Variant("J", variant))
-    assert isinstance(outcome, Skipped), outcome
-    return outcome.reason
+applied, refused = partial(edit_emulation.edited, TokenOrder()), partial(edit_emulation.refused, TokenOrder())
 
 
 def launched(source: str, kernel: str, grid: tuple[int, ...], *arguments: object) -> None:
-    from emulated_wrappers import module_of
     from kdiag.executors.emulator import emulate
 
     with emulate():
-        ct.launch(None, grid, getattr(module_of(source), kernel), arguments)
+        ct.launch(None, grid, getattr(edit_emulation.module_of(source), kernel), arguments)
 
 
 @pytest.mark.parametrize("columns", [65, 127, 128, 200])
@@ -93,10 +84,7 @@ def test_a_counter_that_may_be_a_signal_keeps_its_order() -> None:
         replace(a, dtype="int32") if getattr(a, "name", "") == "totals" else a for a in FLOATS.arguments
     ]
     launch = replace(FLOATS, arguments=tuple(counts))
-    outcome = TokenOrder().apply(
-        Subject(COUNTED, "sums_kernel", launches=(launch,)), Variant("J", "relaxed-atomics")
-    )
-    assert isinstance(outcome, Skipped)
+    assert refused(COUNTED, "sums_kernel", "relaxed-atomics", launches=(launch,))
 
 
 @pytest.mark.compiler

@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
@@ -11,30 +11,11 @@ from kdiag.executors.edits.registry import EDITS, EXECUTORS, propose
 from kdiag.executors.edits.syntax.kernel_source import read_kernel, remove_keyword, set_keyword
 from kdiag.executors.edits.syntax.parsing import parse
 from kdiag.executors.edits.tile_sizes import TileSizes
+from kdiag.records import Variant
 
 SOURCES = [(example.before, example.kernel) for edit in EDITS for example in edit.examples]
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-SNIPPETS = [
-    "(",
-    ")",
-    "[",
-    "\n",
-    "    ",
-    ":",
-    ",",
-    "#",
-    "'",
-    '"""',
-    "\\",
-    "\0",
-    "\ufeff",
-    "\r",
-    "\t",
-    "@",
-    "=",
-    "*",
-    "ct.",
-]
+SNIPPETS = [*"()[\n:,#'\\\0\ufeff\r\t@=*", "    ", '"""', "ct."]
 PREFIX = "# ünrelated ,  text\nweird = { 'a' :1,\n  'b':2 } ;  other=3\n"
 SUFFIX = "\n\ndef  untouched( q,r = 64 ):\n\treturn q  *r # keep\n"
 
@@ -84,9 +65,16 @@ def elementwise(draw: st.DrawFn) -> str:
 @pytest.mark.parametrize("edit", EDITS, ids=EXECUTORS)
 @QUICK
 @given(text=st.text(max_size=200), kernel=st.text(max_size=8))
+@example(text="def f(:", kernel="f")
+@example(text="import cuda.tile as ct\n", kernel="f")
+@example(text="x = 1\n\x00", kernel="f")
+@example(text="\ufeff", kernel="f")
+@example(text="def f(): pass", kernel="f")
 def test_any_text_is_skipped(edit: Edit, text: str, kernel: str) -> None:
-    for variant in edit.variants(Subject(text, kernel)):
-        assert not isinstance(edit.apply(Subject(text, kernel), variant), Applied)
+    subject = Subject(text, kernel)
+    own = {each.variant: Variant(edit.id, each.variant, each.settings) for each in edit.examples}
+    for variant in (*edit.variants(subject), *own.values()):
+        assert isinstance(edit.apply(subject, variant), Skipped)
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=EXECUTORS)

@@ -9,7 +9,7 @@ pytest.importorskip("cuda.tile")
 pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
-from kdiag.cli import run  # noqa: E402 - after the skips
+from kdiag.cli import run
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 KERNEL = """

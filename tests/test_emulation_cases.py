@@ -8,16 +8,16 @@ pytest.importorskip("cuda.tile")
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
-import gate_workload  # noqa: E402 - after the skips
-from kdiag import isolate  # noqa: E402
-from kdiag import workload as workloads  # noqa: E402
-from kdiag.executors.bench import Source  # noqa: E402
-from kdiag.executors.emulator import cases, results  # noqa: E402
-from kdiag.executors.emulator.cases import Cases, choose, emulate_source  # noqa: E402
-from kdiag.executors.emulator.perturbations import PERTURBATIONS, perturb  # noqa: E402
-from kdiag.executors.gates.emulation import emulation  # noqa: E402
-from kdiag.records import EmulatedSource  # noqa: E402
-from kdiag.workload import Workload  # noqa: E402
+import gate_workload
+from kdiag import isolate
+from kdiag import workload as workloads
+from kdiag.executors.bench import Source
+from kdiag.executors.emulator import cases, results
+from kdiag.executors.emulator.cases import Cases, choose, emulate_source
+from kdiag.executors.emulator.perturbations import PERTURBATIONS, perturb
+from kdiag.executors.gates.emulation import emulation
+from kdiag.records import EmulatedSource
+from kdiag.workload import Workload
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_a_file_that_cannot_be_imported_fails_as_a_whole(
 
     def counted(job: object, request: object, *, timeout_s: float) -> object:
         started.append(job)
-        return run(job, request, timeout_s=timeout_s)  # type: ignore[arg-type] # passed on
+        return run(job, request, timeout_s=timeout_s)
 
     found = chosen(kernel)
     monkeypatch.setattr(isolate, "run", counted)

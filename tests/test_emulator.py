@@ -14,9 +14,9 @@ pytest.importorskip("cuda.tile")
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
-import cuda.tile as ct  # noqa: E402 - after the skips
+import cuda.tile as ct
 
-from emulator_kernels import (  # noqa: E402
+from emulator_kernels import (
     capped_running_sums,
     capped_sums,
     doubled,
@@ -25,7 +25,7 @@ from emulator_kernels import (  # noqa: E402
     softmax,
     wandering,
 )
-from kdiag.executors.emulator import emulate  # noqa: E402
+from kdiag.executors.emulator import emulate
 
 
 def wandered(block: int, blocks: int, stop: int, limit: int) -> int:

@@ -12,10 +12,10 @@ ct = pytest.importorskip("cuda.tile")
 pytest.importorskip("ml_dtypes")
 pytestmark = pytest.mark.compiler
 
-from exact_rounding import check, pairs, rounded  # noqa: E402 - after the skips
-from kdiag.executors.emulator import arithmetic  # noqa: E402
-from kdiag.executors.emulator.casts import convert  # noqa: E402
-from kdiag.executors.emulator.dtypes import float_format, numpy_dtype, widen  # noqa: E402
+from exact_rounding import check, pairs, rounded
+from kdiag.executors.emulator import arithmetic
+from kdiag.executors.emulator.casts import convert
+from kdiag.executors.emulator.dtypes import float_format, numpy_dtype, widen
 
 Mode = ct.RoundingMode
 FLOATS = (ct.float64, ct.float32, ct.float16, ct.bfloat16)

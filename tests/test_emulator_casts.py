@@ -10,11 +10,11 @@ ct = pytest.importorskip("cuda.tile")
 ml_dtypes = pytest.importorskip("ml_dtypes")
 pytestmark = pytest.mark.compiler
 
-from cuda.tile._ir.ops_utils import FTOF_ROUNDING_REGISTRY  # noqa: E402 - after the skips
+from cuda.tile._ir.ops_utils import FTOF_ROUNDING_REGISTRY
 
-from exact_rounding import check, operands, rounded  # noqa: E402
-from kdiag.executors.emulator.casts import convert  # noqa: E402
-from kdiag.executors.emulator.dtypes import float_format, numpy_dtype, widen  # noqa: E402
+from exact_rounding import check, operands, rounded
+from kdiag.executors.emulator.casts import convert
+from kdiag.executors.emulator.dtypes import float_format, numpy_dtype, widen
 
 Mode = ct.RoundingMode
 SOURCES = (ct.float64, ct.float32, ct.float16, ct.bfloat16)

@@ -8,10 +8,10 @@ pytest.importorskip("cuda.tile")
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
-from cuda.tile._exception import TileError  # noqa: E402 - after the skips
+from cuda.tile._exception import TileError
 
-from emulator_faulty_kernels import PLANTED  # noqa: E402
-from kdiag.executors.emulator import emulate  # noqa: E402
+from emulator_faulty_kernels import PLANTED
+from kdiag.executors.emulator import emulate
 
 ORDERS = (
     {},

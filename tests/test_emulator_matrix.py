@@ -9,10 +9,10 @@ ct = pytest.importorskip("cuda.tile")
 ml_dtypes = pytest.importorskip("ml_dtypes")
 pytestmark = pytest.mark.compiler
 
-from exact_rounding import rounded  # noqa: E402 - after the skips
-from kdiag.executors.emulator.casts import convert  # noqa: E402
-from kdiag.executors.emulator.dtypes import float_format, numpy_dtype, widen  # noqa: E402
-from kdiag.executors.emulator.matrix import mma, mma_scaled  # noqa: E402
+from exact_rounding import rounded
+from kdiag.executors.emulator.casts import convert
+from kdiag.executors.emulator.dtypes import float_format, numpy_dtype, widen
+from kdiag.executors.emulator.matrix import mma, mma_scaled
 
 PAIRS = [
     (ct.float8_e4m3fn, ct.float16),

@@ -8,12 +8,12 @@ import pytest
 pytest.importorskip("cuda.tile")
 pytestmark = pytest.mark.compiler
 
-import cuda.tile as ct  # noqa: E402 - after the skips
-from hypothesis import given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
+import cuda.tile as ct
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from kdiag.executors.emulator.emulation import Emulation  # noqa: E402
-from kdiag.executors.emulator.launch import Order  # noqa: E402
+from kdiag.executors.emulator.emulation import Emulation
+from kdiag.executors.emulator.launch import Order
 
 ORDERS = (Order(), Order(lockstep=False), Order(shuffle=1), Order(shuffle=2, lockstep=False))
 DTYPES = ("float16", "float32", "float64", "int32", "int64", "uint8")

@@ -11,9 +11,9 @@ pytest.importorskip("cuda.tile")
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
-import cuda.tile as ct  # noqa: E402 - after the skips
+import cuda.tile as ct
 
-from emulator_kernels import (  # noqa: E402
+from emulator_kernels import (
     advancing,
     doubled,
     endless,
@@ -24,10 +24,10 @@ from emulator_kernels import (  # noqa: E402
     talkative,
     unknown_type,
 )
-from kdiag.cutile.signature import signature  # noqa: E402
-from kdiag.errors import UsageError, WorkloadError  # noqa: E402
-from kdiag.executors.emulator import EmulationError, Fault, NotEmulated, control_flow, emulate  # noqa: E402
-from kdiag.executors.emulator.front_end import front_end  # noqa: E402
+from kdiag.cutile.signature import signature
+from kdiag.errors import UsageError, WorkloadError
+from kdiag.executors.emulator import EmulationError, Fault, NotEmulated, control_flow, emulate
+from kdiag.executors.emulator.front_end import front_end
 
 
 def test_a_fault_is_raised_at_the_end_of_its_launch() -> None:

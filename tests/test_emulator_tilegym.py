@@ -17,11 +17,11 @@ pytestmark = [
     pytest.mark.skipif(CHECKOUT is None, reason="TILEGYM_DIR names no checkout of TileGym"),
 ]
 
-import tilegym_attention as attend  # noqa: E402 - after the skips
-import tilegym_streams as streams  # noqa: E402
-from kdiag.executors.emulator import emulate  # noqa: E402
-from tilegym_cases import CASES, Case, called, compared  # noqa: E402
-from tilegym_references import BF16, FP32, Check  # noqa: E402
+import tilegym_attention as attend
+import tilegym_streams as streams
+from kdiag.executors.emulator import emulate
+from tilegym_cases import CASES, Case, called, compared
+from tilegym_references import BF16, FP32, Check
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -27,6 +27,12 @@ def test_a_page(words: list[str], heading: str, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.startswith(heading)
 
 
+def test_the_page_of_an_edit_shows_its_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "H", "--json"]) == 0
+    sections = {part["heading"]: part["text"] for part in json.loads(capsys.readouterr().out)["sections"]}
+    assert "```diff\n@@" in sections["Before and after"]
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [

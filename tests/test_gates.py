@@ -134,7 +134,7 @@ def test_the_same_code_on_another_grid_or_other_arguments_is_no_no_op(launch: La
     ],
 )
 def test_effect(change: str, before: int, after: int, outcome: str) -> None:
-    promise = Promise("compile.tma_loads", change, "loads use TMA")  # type: ignore[arg-type] # parametrized
+    promise = Promise("compile.tma_loads", change, "loads use TMA")
     record = effect([promise], said(stack_bytes=0, tma_loads=before), said(stack_bytes=0, tma_loads=after))
     assert record.outcome == outcome
 
@@ -151,7 +151,7 @@ def test_effect(change: str, before: int, after: int, outcome: str) -> None:
     ],
 )
 def test_an_effect_at_lines(change: str, lines: tuple[int, ...], outcome: str) -> None:
-    promise = Promise("compile.tma_loads", change, "loads use TMA", lines)  # type: ignore[arg-type] # parametrized
+    promise = Promise("compile.tma_loads", change, "loads use TMA", lines)
     candidate = said({"compile.tma_loads": frozenset({4, 9})}, stack_bytes=0, tma_loads=2)
     record = effect([promise], said(stack_bytes=0, tma_loads=0), candidate)
     assert record.outcome == outcome

@@ -8,16 +8,16 @@ import pytest
 pytest.importorskip("cuda.tile")
 pytestmark = pytest.mark.gpu
 
-from kdiag import workload as workloads  # noqa: E402 - after the skip
-from kdiag.diagnose.classify import classify  # noqa: E402
-from kdiag.diagnose.report.read import read_launches  # noqa: E402
-from kdiag.executors.bench import Baseline, Counters, Trial  # noqa: E402
-from kdiag.executors.decide import CandidateOutcome, decide, needs_confirmation  # noqa: E402
-from kdiag.executors.device_bench import DeviceBench, probe_gpu  # noqa: E402
-from kdiag.executors.sanitizer import memcheck  # noqa: E402
-from kdiag.rules.load_metric_sets import counters, parse_capability  # noqa: E402
-from kdiag.rules.load_policies import load  # noqa: E402
-from kdiag.workload import Workload  # noqa: E402
+from kdiag import workload as workloads
+from kdiag.diagnose.classify import classify
+from kdiag.diagnose.report.read import read_launches
+from kdiag.executors.bench import Baseline, Counters, Trial
+from kdiag.executors.decide import CandidateOutcome, decide, needs_confirmation
+from kdiag.executors.device_bench import DeviceBench, probe_gpu
+from kdiag.executors.sanitizer import memcheck
+from kdiag.rules.load_metric_sets import counters, parse_capability
+from kdiag.rules.load_policies import load
+from kdiag.workload import Workload
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

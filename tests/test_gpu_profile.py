@@ -1,7 +1,5 @@
 """On a GPU: what `kdiag profile` measures live is what Nsight Compute replays. Run with `pytest -m gpu`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -9,15 +7,15 @@ import pytest
 pytest.importorskip("cuda.tile")
 pytestmark = pytest.mark.gpu
 
-from kdiag import workload as workloads  # noqa: E402 - after the skip
-from kdiag.diagnose.metrics import number  # noqa: E402
-from kdiag.diagnose.report.read import read_launches  # noqa: E402
-from kdiag.executors.ncu.collect import NoCounters, collect  # noqa: E402
-from kdiag.executors.ncu.command import compute_capability  # noqa: E402
-from kdiag.executors.pm_sampling.sample import PmCounters, request, sample  # noqa: E402
-from kdiag.loop.profile_workload import WorkloadRequest, profile_workload  # noqa: E402
-from kdiag.rules.load_metric_sets import counters  # noqa: E402
-from kdiag.workload import Workload  # noqa: E402
+from kdiag import workload as workloads
+from kdiag.diagnose.metrics import number
+from kdiag.diagnose.report.read import read_launches
+from kdiag.executors.ncu.collect import NoCounters, collect
+from kdiag.executors.ncu.command import compute_capability
+from kdiag.executors.pm_sampling.sample import PmCounters, request, sample
+from kdiag.loop.profile_workload import WorkloadRequest, profile_workload
+from kdiag.rules.load_metric_sets import counters
+from kdiag.workload import Workload
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 RIGHT = {

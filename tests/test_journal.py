@@ -1,7 +1,5 @@
 """A run that is killed at any byte of its journal resumes from what was on disk, and from nothing else."""
 
-from __future__ import annotations
-
 import errno
 import io
 import json

@@ -1,7 +1,5 @@
 """What a launch needs at least is said only of the launch whose configuration is certain and that is alone in it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

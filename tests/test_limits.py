@@ -1,7 +1,5 @@
 """Limits: the report first, the table for what it does not hold, and nothing for a card that is not in the table."""
 
-from __future__ import annotations
-
 import pytest
 
 from kdiag.diagnose.limits import UNKNOWN, limits_of, limits_of_card

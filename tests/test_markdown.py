@@ -1,7 +1,5 @@
 """The two Markdown logs, to the letter of their samples."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

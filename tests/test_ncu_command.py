@@ -1,7 +1,5 @@
 """The command line of ncu, what it costs, and which counters are asked of which chip."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What ncu says, in its own words from public logs, and what kdiag makes of it."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """A command is read to its end, stopped with everything it started, and never blocked."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

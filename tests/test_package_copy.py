@@ -75,7 +75,7 @@ def test_the_edited_file_stands_in_the_place_of_the_original(package: Path) -> N
     path = edited(package, 7)
     module = load_kernel(package, path, source_hash=source_hash(path.read_text()))
     assert (module.__name__, module.__file__, module.value()) == ("pack.ops.kernel", str(path), 70)
-    import pack  # type: ignore[import-not-found, unused-ignore]
+    import pack
 
     assert pack.ops.value is module.value
     assert dict(pack.registry.FOUND) == {"value": module.value}
@@ -84,7 +84,7 @@ def test_the_edited_file_stands_in_the_place_of_the_original(package: Path) -> N
 
 def test_modules_that_had_the_original_are_imported_anew(package: Path) -> None:
     load_kernel(package, package)
-    import pack.ops.other  # type: ignore[import-not-found, unused-ignore]
+    import pack.ops.other
 
     before = pack.ops.other
     module = load_kernel(package, edited(package, 7))
@@ -213,4 +213,4 @@ def test_a_workload_for_a_kernel_file_of_a_package_is_captured_compiled_and_emul
         DOUBLE.replace("def double_kernel", "def other_kernel").replace("double_kernel, (", "other_kernel, (")
     )
     answers = compile_workload(described, [package, candidate], "sm_90", timeout_s=60)
-    assert [evidence.kernel for answer in answers for evidence in answer] == ["double_kernel", "other_kernel"]  # type: ignore[union-attr]
+    assert [evidence.kernel for answer in answers for evidence in answer] == ["double_kernel", "other_kernel"]

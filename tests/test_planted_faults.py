@@ -3,10 +3,7 @@
 The held-out launches were recorded after the rules had been fixed; docs/diagnosis.md says how those rules did on them.
 """
 
-from __future__ import annotations
-
-import json
-import lzma
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +14,12 @@ from kdiag.diagnose.metrics import number, with_derived
 from kdiag.records import Diagnosis, Evidence, Observations
 from kdiag.rules.load_metrics import load_metrics
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "planted"))
+
+from prune import load
+
 RECORDINGS = Path(__file__).parent / "recordings"
-RECORDED = json.loads(lzma.decompress((RECORDINGS / "planted_faults.json.xz").read_bytes()))
+RECORDED = load(RECORDINGS / "planted_faults.json.xz")
 CASES: dict[str, Any] = {case["case"]: case for case in RECORDED["cases"]}
 SLOW = [launch for launch in RECORDED["launches"] if launch["variant"] == "slow"]
 FAST = [launch for launch in RECORDED["launches"] if launch["variant"] == "fast"]
@@ -57,7 +58,7 @@ def test_the_fault_comes_first_without_the_counters_of_sections(launch: dict[str
     assert diagnose(launch, SECTIONS_ONLY).causes[0].id in CASES[launch["case"]]["causes"]
 
 
-HELD_OUT = json.loads(lzma.decompress((RECORDINGS / "held_out_faults.json.xz").read_bytes()))
+HELD_OUT = load(RECORDINGS / "held_out_faults.json.xz")
 HELD_OUT_CASES: dict[str, Any] = {case["case"]: case for case in HELD_OUT["cases"]}
 # Every instruction slot is taken: 32 blocks too many cost 12 %, less than the arithmetic could give.
 KNOWN_MISSES = {"just_over"}

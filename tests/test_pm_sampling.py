@@ -72,7 +72,7 @@ def test_what_runs_inside_is_recorded_with_its_arguments(launches: ModuleType) -
     data: Any = object()
     with launches.recorded_launches() as found:
         ct.launch(None, (4, 3), kernel, (data, 1), programmatic_dependent_launch=True)
-        ct.launch(None, 7, kernel, ())  # type: ignore[arg-type]
+        ct.launch(None, 7, kernel, ())
     ct.launch(None, (9,), kernel, ())
     assert [(one.name, one.grid, one.blocks) for one in found] == [
         ("kernel", (4, 3), 12),

@@ -1,7 +1,5 @@
 """Policies as data: every figure has its source, and every row of the three documents does what it says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """`kdiag profile` as a user meets it: the table, the JSON object, failures."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

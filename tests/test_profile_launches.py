@@ -1,7 +1,5 @@
 """From launches that were read to a profile: which are diagnosed, what is set apart, what is not believed."""
 
-from __future__ import annotations
-
 from kdiag.diagnose.metrics import number, with_derived
 from kdiag.diagnose.profile import launch_profile, profile_launches
 from kdiag.diagnose.report.read import ReportLaunch

@@ -1,7 +1,5 @@
 """`kdiag profile` of workloads, kernels and programs where there is no GPU: whole command lines."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
@@ -26,7 +24,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, ob
 @pytest.mark.parametrize("what", ["matmul_fp32", "matmul_fp32/matmul.py", "matmul_fp32/workload.py"])
 def test_the_compiler_alone_names_the_line(what: str, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("cuda.tile")
-    (kernel,) = printed(capsys, str(EXAMPLES / what), "--target", "sm_100")["kernels"]  # type: ignore[misc]
+    (kernel,) = printed(capsys, str(EXAMPLES / what), "--target", "sm_100")["kernels"]
     cause = kernel["causes"][0]
     assert cause["id"] == "mma-off-tensor-cores"
     assert cause["evidence"][0]["where"] == {"file": "matmul.py", "line": 18, "column": 22}
@@ -38,7 +36,7 @@ def test_the_compiler_alone_names_the_line(what: str, capsys: pytest.CaptureFixt
 def test_a_report_with_its_workload(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("cuda.tile")
     folder = EXAMPLES / "softmax"
-    (kernel,) = printed(capsys, str(folder / "softmax.ncu-repz"), "--workload", str(folder))["kernels"]  # type: ignore[misc]
+    (kernel,) = printed(capsys, str(folder / "softmax.ncu-repz"), "--workload", str(folder))["kernels"]
     assert kernel["causes"][0]["id"] == "special-functions-and-division"
     assert kernel["roofline"]["excess_traffic"] == pytest.approx(1.0, abs=0.1)
     assert kernel["compiled"]["registers"] == 80

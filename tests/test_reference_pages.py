@@ -1,38 +1,47 @@
-"""The reference pages: their sections written from examples are up to date, and their code compiles."""
+"""The reference pages: what `kdiag explain` writes of examples is what they say, and the code compiles."""
 
 import ast
 import re
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from edit_compilation import compile_to_cubin
 from kdiag.executors.edits.base import Edit
-from kdiag.executors.edits.reference_section import with_section
+from kdiag.executors.edits.reference_section import with_examples
 from kdiag.executors.edits.registry import EDITS, EXECUTORS
-from kdiag.rules.load_playbook import load
+from kdiag.rules.load_references import Page, load
 
-REFERENCES = files("kdiag.references")
-PAGES = sorted(page.name for page in REFERENCES.iterdir() if page.name.endswith(".md"))
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 BLOCKS = [
     pytest.param(block, id=f"{name}-{number}")
-    for name in PAGES
-    for number, block in enumerate(BLOCK.findall(REFERENCES.joinpath(name).read_text()))
+    for name, page in load().items()
+    if page.kind != "cause"
+    for number, block in enumerate(BLOCK.findall(with_examples(page).text))
 ]
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=EXECUTORS)
 def test_before_and_after_is_what_the_examples_say(edit: Edit) -> None:
-    page = REFERENCES.joinpath(load()[edit.id].reference).read_text()
-    again = "run python -m kdiag.executors.edits.reference_section references"
-    assert page == with_section(page, edit), again
+    page = load()[edit.id]
+    written = with_examples(page).sections
+    section = written["Before and after"]
+    assert {**written, "Before and after": page.sections["Before and after"]} == page.sections
+    made = [example for example in edit.examples if example.after is not None]
+    for first in made[:1]:
+        assert f"```python\n{first.before}```\n\n```diff\n@@" in section
+        added = {line[1:] for line in section.splitlines() if line.startswith("+")}
+        assert added >= set(str(first.after).splitlines()) - set(first.before.splitlines())
+    assert all(f"{example.name} (`{example.variant}`)" in section for example in made[1:])
+    for example in edit.examples:
+        assert not example.refused or re.search(
+            rf"^\* {re.escape(example.name)} \(.*\): .*{re.escape(example.refused)}", section, re.MULTILINE
+        )
 
 
 def test_a_page_without_the_heading_is_refused() -> None:
     with pytest.raises(ValueError, match="no heading"):
-        with_section("# A\n\n## Sources\n", EDITS[0])
+        with_examples(Page("A", "optimization", "A", "# A\n\n## Sources\n"))
 
 
 def kernels(block: str) -> list[str]:

@@ -1,7 +1,5 @@
 """The user's checkout is sacred: real repositories in every state a user may have them in."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

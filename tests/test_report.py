@@ -1,7 +1,5 @@
 """Reading Nsight Compute reports: which launches, what is taken of them, and what that leads to."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is no report, or a broken one: one sentence that says what to do, and never an invented number."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import random

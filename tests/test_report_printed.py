@@ -1,7 +1,5 @@
 """Reports as text: CSV in its two forms and the tables for people, as profilers and other programs write them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

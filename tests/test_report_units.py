@@ -1,7 +1,5 @@
 """Printed numbers and units: what they are, and what is too uncertain to use."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

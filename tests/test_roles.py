@@ -1,7 +1,5 @@
 """Which launches are to be diagnosed, and their parts of the time."""
 
-from __future__ import annotations
-
 import pytest
 
 from kdiag.diagnose.report.roles import role_of, shares

@@ -1,7 +1,5 @@
 """The hierarchical roofline: levels, pipes, the limit they make, and what the kernel cannot do without."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

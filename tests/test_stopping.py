@@ -1,7 +1,5 @@
 """When a run ends, and when it asks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """cuTile symbols: what they say, against cuda-tile's own mangler where that is installed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Targets: what is asked for, from three places, and what that means on a card with a workload."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

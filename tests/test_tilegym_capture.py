@@ -16,9 +16,9 @@ pytestmark = [
     pytest.mark.skipif(CHECKOUT is None, reason="TILEGYM_DIR names no checkout of TileGym"),
 ]
 
-from kdiag.diagnose.capture.call import CallRequest, launches_of_call  # noqa: E402
-from kdiag.diagnose.source.read import read_source  # noqa: E402
-from tilegym_calls import CALLS, TUNED  # noqa: E402 - after the skips
+from kdiag.diagnose.capture.call import CallRequest, launches_of_call
+from kdiag.diagnose.source.read import read_source
+from tilegym_calls import CALLS, TUNED
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """TileGym's layout: an operator's kernel file and tests are found, or the sentence says what to give instead."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

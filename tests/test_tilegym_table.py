@@ -1,7 +1,5 @@
 """The table of TileGym's kernels finds what is wrong with an edit: it is given edits that are."""
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import replace
@@ -14,17 +12,17 @@ pytest.importorskip("torch")
 CHECKOUT = os.environ.get("TILEGYM_DIR")
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
-from tilegym_table.judging import judge  # noqa: E402 - after the skips and the path
-from tilegym_table.originals import originals  # noqa: E402
-from tilegym_table.proposing import ProposeJob, propose  # noqa: E402
-from tilegym_table.records import Checkout, Judged, Kernel, Offer, Original  # noqa: E402
-from tilegym_table.report import Table, as_json, as_markdown, cell, totals  # noqa: E402
-from tilegym_table.workers import Workers  # noqa: E402
+from tilegym_table.judging import judge
+from tilegym_table.originals import originals
+from tilegym_table.proposing import ProposeJob, propose
+from tilegym_table.records import Checkout, Judged, Kernel, Offer, Original
+from tilegym_table.report import Table, as_json, as_markdown, cell, totals
+from tilegym_table.workers import Workers
 
-from kdiag.executors.edits import registry  # noqa: E402
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject  # noqa: E402
-from kdiag.records import CompileFailure, Variant  # noqa: E402
-from tilegym_calls import CALLS  # noqa: E402
+from kdiag.executors.edits import registry
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
+from kdiag.records import CompileFailure, Variant
+from tilegym_calls import CALLS
 
 RELU = Kernel("activation/relu.py", "_relu_fwd_kernel")
 OFFER = Offer(RELU, "sm_90", "A", "v", "applied", "")

@@ -9,12 +9,12 @@ pytest.importorskip("cuda.tile")
 pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
-import gate_workload  # noqa: E402 - after the skips
-from kdiag.cli import run  # noqa: E402
-from kdiag.executors.bench import Trial  # noqa: E402
-from kdiag.isolate import Died  # noqa: E402
-from kdiag.loop import verifying  # noqa: E402
-from kdiag.records import ConfigurationCheck, Gpu, NotEvaluated  # noqa: E402
+import gate_workload
+from kdiag.cli import run
+from kdiag.executors.bench import Trial
+from kdiag.isolate import Died
+from kdiag.loop import verifying
+from kdiag.records import ConfigurationCheck, Gpu, NotEvaluated
 
 DIVISION = "values / largest"
 FASTER = "ct.truediv(values, largest, rounding_mode=ct.RoundingMode.APPROX, flush_to_zero=True)"

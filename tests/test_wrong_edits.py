@@ -9,12 +9,12 @@ pytest.importorskip("cuda.tile")
 pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 
-from equivalent_edits import EQUIVALENT, why_equivalent  # noqa: E402 - after the skips
-from kdiag.executors.edits.base import Subject  # noqa: E402
-from kdiag.executors.edits.registry import EDITS, offers  # noqa: E402
-from kdiag.loop.findings import choose_kernel  # noqa: E402
-from wrong_edits import FOLDERS, WrongEdit, drawn, kernel_file, wrong_edits  # noqa: E402
-from wrong_edits_judge import Judge, judges, no_ops  # noqa: E402
+from equivalent_edits import EQUIVALENT, why_equivalent
+from kdiag.executors.edits.base import Subject
+from kdiag.executors.edits.registry import EDITS, offers
+from kdiag.loop.findings import choose_kernel
+from wrong_edits import FOLDERS, WrongEdit, drawn, kernel_file, wrong_edits
+from wrong_edits_judge import Judge, judges, no_ops
 
 EACH = 16  # of a kernel's wrong edits; benchmarks/wrong_edits.py tries all
 CAUGHT = 0.99

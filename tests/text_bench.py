@@ -1,7 +1,5 @@
 """A bench that takes its figures from the text of the sources: for runs of the whole loop without a GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Candidates and runs to judge: what the tests of verdicts, of policies and of the end of a run share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kdiag.executors.decide import CandidateOutcome

@@ -5,8 +5,6 @@ off by one, padding that the operation sees, a tail that is dropped, an accumula
 that no longer fits.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
@@ -147,7 +145,7 @@ def loops(text: Text) -> Iterator[Change]:
 
 def _hoisted(text: Text, loop: ast.For, begin: str) -> Iterator[Change]:
     """The first statement of the body in front of the loop: what it computes is stale from the second item on."""
-    first, variable = loop.body[0], loop.target.id  # type: ignore[attr-defined] # a name in every kernel here
+    first, variable = loop.body[0], loop.target.id
     if not isinstance(first, ast.Assign) or len(loop.body) < 2:
         return
     moved = Text(text.of(first))

@@ -3,8 +3,6 @@
 Which of them are tried is drawn with a seed, a few of every operator for every kernel.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -65,7 +63,7 @@ def wrong_edits(kernel: str) -> list[WrongEdit]:
         for name, node, new in operator(text):
             source = text.replaced(node, new)
             if source != text.source and source not in found:
-                found[source] = WrongEdit(kernel, name, node.lineno, text.of(node), new, source)  # type: ignore[attr-defined] # of every node here
+                found[source] = WrongEdit(kernel, name, node.lineno, text.of(node), new, source)
     return list(found.values())
 
 

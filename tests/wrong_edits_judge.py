@@ -1,7 +1,5 @@
 """Judges wrong edits in one process, by the gates that run on the CPU: emulation first, which is the fastest here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Sliced and tiled views, and what an array tells of itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cuda.tile as ct

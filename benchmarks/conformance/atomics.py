@@ -1,7 +1,5 @@
 """Atomic operations whose outcome does not depend on the order of the blocks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cuda.tile as ct

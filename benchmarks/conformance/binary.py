@@ -1,7 +1,5 @@
 """Element-wise arithmetic of two tiles: every type, special values met by special values, rounding modes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cuda.tile as ct

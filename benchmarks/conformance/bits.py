@@ -4,8 +4,6 @@ Only raw output of PCG64 is used, whose stream NumPy guarantees; no library func
 ml_dtypes or torch, and bfloat16 and the two 8-bit floats are integers until they reach a device.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One launch whose result is recorded on a GPU and asked of the emulator: kernel, grid, arguments, tolerance."""
 
-from __future__ import annotations
-
 import dis
 import hashlib
 import inspect
@@ -18,6 +16,7 @@ from fills import fill, poison
 
 Shape = tuple[int, ...]
 UNWRITTEN = "poison"
+HASH_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class Case:
         digest.update(_text(self.kernel._annotated_function.pyfunc).encode())
         for _, bits in self.arrays():
             digest.update(bits.tobytes())
-        return digest.hexdigest()[:16]
+        return digest.hexdigest()[: 2 * HASH_BYTES]
 
 
 def _flat(values: tuple[Any, ...] | list[Any]) -> Iterator[Data]:

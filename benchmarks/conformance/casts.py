@@ -1,7 +1,5 @@
 """Casts between every two numeric types, with rounding modes and values outside the target's range; bit casts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cuda.tile as ct

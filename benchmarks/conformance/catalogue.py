@@ -1,7 +1,5 @@
 """All cases, by id."""
 
-from __future__ import annotations
-
 import array_views
 import atomics
 import binary

@@ -1,7 +1,5 @@
 """Comparisons, bitwise operations, shifts, selection, and what type two types promote to."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any
 

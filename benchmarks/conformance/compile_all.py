@@ -3,8 +3,6 @@
 python compile_all.py [sm_90]
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Blocks, branches, loops and functions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cuda.tile as ct

@@ -3,8 +3,6 @@
 Needs no GPU. The last column is the largest distance seen, in units in the last place of the output's type.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from pathlib import Path
 

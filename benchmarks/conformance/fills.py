@@ -1,7 +1,5 @@
 """How an argument is filled: by the name of a rule, a seed and a size."""
 
-from __future__ import annotations
-
 import numpy as np
 from bits import FLOATS, SIGNED, Bits, encode, raw, specials, spread, storage, width
 

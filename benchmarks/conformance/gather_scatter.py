@@ -1,7 +1,5 @@
 """Loads and stores by computed indices: gather, scatter, advanced indexing, raw offsets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cuda.tile as ct

@@ -1,7 +1,5 @@
 """A case on a device: its tensors, the launch, the bytes of what it wrote."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

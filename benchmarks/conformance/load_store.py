@@ -1,7 +1,5 @@
 """Tile loads and stores: tails, padding, axis order, hints, sliced and tiled views, what an array tells of itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cuda.tile as ct

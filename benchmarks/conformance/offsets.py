@@ -1,7 +1,5 @@
 """Advanced indexing, one axis by a tile of indices and the others by slices, and offsets into raw memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cuda.tile as ct

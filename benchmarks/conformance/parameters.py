@@ -1,7 +1,5 @@
 """Parameters and captured values of every kind."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

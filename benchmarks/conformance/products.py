@@ -1,7 +1,5 @@
 """Matrix products of every pair of types. Small integers make the sums exact in any order and precision."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cuda.tile as ct

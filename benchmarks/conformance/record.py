@@ -6,8 +6,6 @@ Cases run in child processes, some hundred each. A child that dies or hangs lose
 of its share goes to a new child.
 """
 
-from __future__ import annotations
-
 import base64
 import datetime
 import json

@@ -1,7 +1,5 @@
 """Reductions and scans, built in and with functions of one's own."""
 
-from __future__ import annotations
-
 import operator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What makes tiles and rearranges them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cuda.tile as ct

@@ -1,7 +1,5 @@
 """Element-wise functions of one tile, and how far their results may be from the GPU's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cuda.tile as ct

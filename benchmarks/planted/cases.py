@@ -4,8 +4,6 @@ The answers were fixed before any rule was tuned, and hold where removing the fa
 (`record.py` measures that).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -9,15 +9,14 @@ largest estimated speed-up counts that names a cause; "all pipelines are under-u
 issued" are passed over in its favour, because they name none.
 """
 
-from __future__ import annotations
-
 import json
-import lzma
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from prune import load
 
 from kdiag.diagnose.classify import classify
 from kdiag.records import Diagnosis, Evidence, Observations
@@ -66,7 +65,7 @@ class Row:
 
 def recorded(path: Path) -> Iterator[Row]:
     """The launches with a planted fault."""
-    data = json.loads(lzma.decompress(path.read_bytes()))
+    data = load(path)
     cases = {case["case"]: case for case in data["cases"]}
     units = {name: metric.unit for name, metric in load_metrics().items()}
     for launch in data["launches"]:

@@ -4,8 +4,6 @@ Beside kdiag's own observations it keeps the verdict of the profiler's rules: th
 rules with an estimated speed-up, largest first.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Launches that no rule was tuned on: written and labelled after the rules were fixed, then recorded once."""
 
-from __future__ import annotations
-
 import held_out_kernels as hk
 import torch
 from cases import Case, cuda_pair, empty, random, tiles

@@ -3,8 +3,6 @@
 Six digits of what counters say; what is computed from them is computed again when it is read.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import sys
@@ -13,7 +11,7 @@ from typing import Any
 
 from kdiag.rules.load_metrics import load_metrics
 
-TEXT = 160  # characters of a rule's message; the end of it names the limit
+TEXT = 80  # characters of a rule's message; the end of it names the limit
 
 
 def digits(value: Any) -> Any:
@@ -43,12 +41,23 @@ def case(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def main(source: Path, target: Path) -> None:
-    """See the module's text. One line a case and a launch."""
+    """See the module's text. Values of one counter stand together, None where a launch has none of it."""
     data = json.loads(source.read_text())
-    cases = ",\n".join(json.dumps(case(each)) for each in data["cases"])
-    launches = ",\n".join(json.dumps(launch(each)) for each in data["launches"])
-    text = f'{{"cases":[\n{cases}],\n"launches":[\n{launches}]}}\n'
-    target.write_bytes(lzma.compress(text.encode(), preset=9))
+    launches = [launch(each) for each in data["launches"]]
+    seen = [row.pop("observations") for row in launches]
+    names = dict.fromkeys(name for each in seen for name in each)
+    columns = {name: [each.get(name) for each in seen] for name in names}
+    pruned = {"cases": list(map(case, data["cases"])), "launches": launches, "observations": columns}
+    target.write_bytes(lzma.compress(json.dumps(pruned, separators=(",", ":")).encode(), preset=9))
+
+
+def load(path: Path) -> dict[str, Any]:
+    """What `main` wrote: cases, and launches with their observations."""
+    data = json.loads(lzma.decompress(path.read_bytes()))
+    for number, row in enumerate(data["launches"]):
+        values = {name: column[number] for name, column in data["observations"].items()}
+        row["observations"] = {name: value for name, value in values.items() if value is not None}
+    return data
 
 
 if __name__ == "__main__":

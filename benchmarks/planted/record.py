@@ -4,8 +4,6 @@ python record.py time OUT.json     interleaved medians of both, in milliseconds
 ncu ... python record.py launch    each kernel once, with the fault and without, in the order of the cases
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import sys

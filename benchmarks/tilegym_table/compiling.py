@@ -1,7 +1,5 @@
 """Child jobs: capture the launches of full-size calls with one version of a file, and compile them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Child jobs: small calls under the emulator, with one version of a file, compared with what the original gave."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext

@@ -1,7 +1,5 @@
 """Applied edits through the gates, and what they would do wrong where no gate looked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

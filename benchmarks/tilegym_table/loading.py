@@ -1,7 +1,5 @@
 """TileGym with one file replaced, imported in a child where torch answers as a card would."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """What TileGym's kernels are before any edit: compiled at full size, emulated at small sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Child job: every variant of every edit for one kernel on one target. What raises is a bug, and is told as one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

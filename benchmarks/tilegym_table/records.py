@@ -1,7 +1,5 @@
 """What the stages of the table say to each other."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

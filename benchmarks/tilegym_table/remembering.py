@@ -1,7 +1,5 @@
 """Where answers are kept: one folder for each state of what decides them, so that nothing old is taken for new."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """The table as Markdown and JSON, and its totals."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

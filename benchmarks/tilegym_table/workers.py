@@ -1,7 +1,5 @@
 """Jobs in child processes, several at a time; what was answered before is not asked again."""
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import sys

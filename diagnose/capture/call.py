@@ -1,7 +1,5 @@
 """Records what one call of a launch wrapper launches, such as an operator of TileGym, without a GPU or a workload."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What is kept of a launch and of a tuning: records, and the live kernel for the compiler."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any

@@ -5,8 +5,6 @@ gigabytes cost nothing; a wrapper that looks at values gets CPU tensors. A wrapp
 configuration of its search space, since nothing can be timed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial

@@ -9,8 +9,6 @@ the source would be wrong where a kernel calls a function of another file, and w
 in its own. Where entries are kept: `kdiag.disk_cache`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Ahead-of-time compilation of kernel variants, each in a child process: evidence that needs no GPU."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -9,8 +9,6 @@ for CUDA-lang kernels only), and the block is the one the compiler asks for (EIA
 Only the machine code is hashed, so that a line number in the debug sections does not look like a change.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import struct

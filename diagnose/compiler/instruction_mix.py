@@ -6,8 +6,6 @@ counts are of places in the code, not of executions: they show that something is
 something else in straight-line code.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 

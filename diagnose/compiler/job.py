@@ -4,8 +4,6 @@ The front end runs in the child; tileiras is a process of its own below it. Both
 time limit. Launches are captured every time; only what tileiras made of the same bytecode is remembered.
 """
 
-from __future__ import annotations
-
 import io
 import time
 from collections.abc import Sequence

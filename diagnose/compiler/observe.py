@@ -5,8 +5,6 @@ compiler's own sentence and `where` its line. Resources and instructions are tho
 everything, and the least occupancy. Instructions are counted in the code, not as they run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal

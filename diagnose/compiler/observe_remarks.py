@@ -5,8 +5,6 @@ memory, hints and synchronization tileiras 13.4 has remarks that it was not seen
 the hint it left at its default); these say something only where they are written, and are else unavailable.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

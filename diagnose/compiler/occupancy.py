@@ -5,8 +5,6 @@ registers are given to a warp in units and lie in one partition of the SM; share
 with a part reserved for the driver. Clusters and tensor memory are not part of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A document starts with `--- !Passed`, `!Failure`, `!Missed` or `!Analysis` and i
 more than once. What is not a remark is passed over: remarks are evidence, and their absence says "unavailable".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

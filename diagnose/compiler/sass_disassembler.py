@@ -1,7 +1,5 @@
 """NVIDIA's disassembler, asked for the names of machine instructions that kdiag's own table lacks."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """The tile compiler `tileiras`: where it is, and one run of it from bytecode to cubin and remarks."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@ cuda-tile has a switch for tests that leaves the token-order pass out. It is set
 source and ends; what comes out may load before it has stored, so it is evidence and nothing else.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kdiag import isolate

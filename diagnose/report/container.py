@@ -6,8 +6,6 @@ version of the format) come blocks, each a length, a protocol buffer (field 2: n
 the payload) and the payload. Seen so in reports of ncu 2019 to 2025, which all have version 7.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import BinaryIO
 

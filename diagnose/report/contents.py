@@ -1,7 +1,5 @@
 """What any report says before it is interpreted: launches, each with the figures recorded under the profiler's names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The rows stand between the profiler's banner and the application's own output; h
 run can follow in the same file.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ The native reader is silent about what it leaves out, so the container is checke
 own, `kdiag.diagnose.report.native`, which a damaged file may end.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

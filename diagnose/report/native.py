@@ -5,8 +5,6 @@ over sound ones where PyTorch's libraries are loaded beside it (ncu_report 2025.
 {"launches": [{"symbol", "base_name", "gpu_name", "nvtx", "whole", "figures": {name: number}}]}; NaN is written as NaN.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

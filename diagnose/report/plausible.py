@@ -4,8 +4,6 @@ The bounds are wide on purpose: they are orders of magnitude beyond any card or 
 is no measurement (a flipped bit, a text read as a number), never a surprising one.
 """
 
-from __future__ import annotations
-
 _DAY_US = 86_400e6
 
 # The least and the most, both included.

@@ -1,7 +1,5 @@
 """Launches from printed reports (CSV, tables): cells of text that become figures once the whole file has been seen."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

@@ -5,8 +5,6 @@ Nsight Compute's report files, its CSV and its tables become the same observatio
 be); all of them leave it out of the observations.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

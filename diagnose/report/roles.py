@@ -4,8 +4,6 @@ A profiler records all that a process launches: the fills that make the inputs, 
 have most of the time and still are not what is asked about.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

@@ -8,8 +8,6 @@
 The dashes give the columns. Two decimals are all that this page has; `--page raw --csv` has six.
 """
 
-from __future__ import annotations
-
 import re
 
 from kdiag.diagnose.report.contents import Contents

@@ -1,7 +1,5 @@
 """Reads reports that are text: finds out how they are encoded and printed, or says what the file is instead."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from pathlib import Path

@@ -4,8 +4,6 @@ A figure is used only when it is certain what it means: an unknown unit, a unit 
 separator may be a decimal point or a thousands separator makes it unavailable, never a wrong number.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """One access to memory: what its index is made of, and its settings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """The value of an expression in a kernel: rules for the operators of Python and the functions of cuda.tile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

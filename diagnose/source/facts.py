@@ -4,8 +4,6 @@ Settings are source text and None where the source leaves the default. What the 
 "unknown"; nothing is guessed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal

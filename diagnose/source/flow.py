@@ -4,8 +4,6 @@ Branches are both taken and joined; a loop is repeated until nothing new is lear
 run once for each way of calling it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Which kernels of a file an expression can be: followed through variables, containers, caches and functions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """Finds the kernels of a file, however they are made, and the hints that are given to them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol

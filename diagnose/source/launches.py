@@ -1,7 +1,5 @@
 """Finds what starts or tunes kernels, and what is registered as the implementation of an operator."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 from kdiag.diagnose.source.facts import LaunchKind, LaunchSite, Registration, SearchSpace

@@ -1,7 +1,5 @@
 """A parsed file, and the files its functions are imported from."""
 
-from __future__ import annotations
-
 import ast
 import warnings
 from collections.abc import Iterator, Mapping, Sequence

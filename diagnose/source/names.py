@@ -1,7 +1,5 @@
 """What the names in a file stand for: functions of cuda.tile under any import, constants, functions of the file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

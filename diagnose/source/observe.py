@@ -1,7 +1,5 @@
 """What the source of a kernel shows, as observations that causes can test. Counts are of places in the text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 from kdiag.diagnose.source.read import Access, AccessKind, Atomic, Helper, KernelFacts, Product, SourceFacts

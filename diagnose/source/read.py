@@ -1,7 +1,5 @@
 """What the text of a cuTile file says about its kernels, from the syntax alone: nothing is imported or run."""
 
-from __future__ import annotations
-
 from kdiag.diagnose.source.facts import (
     Access,
     AccessKind,

@@ -1,7 +1,5 @@
 """Turns what runs in a kernel into facts. A place that runs several times is one fact, of what holds each time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, get_args

@@ -1,7 +1,5 @@
 """Finding the text of imported modules on disk, as Python's import would but without running anything."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

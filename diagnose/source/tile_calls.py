@@ -1,7 +1,5 @@
 """What the functions of cuda.tile, its methods and some of Python's own functions return."""
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 They are guesses from the entries of `configs()`; which of them mean anything, the unedited kernel says by being right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

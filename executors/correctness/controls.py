@@ -1,7 +1,5 @@
 """Can the check fail? Outputs that are plainly wrong, and inputs that have changed, must be noticed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from types import ModuleType
 

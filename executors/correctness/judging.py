@@ -5,8 +5,6 @@ row. It comes from the data, so zeros do not pass for a wide softmax whose every
 tolerance of 1e-2 would allow. Child processes only: torch is imported.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

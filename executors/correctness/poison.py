@@ -1,7 +1,5 @@
 """Memory that nothing has written is poison: what a kernel leaves out, or reads where it must not, is then seen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """The stages of the check: what is required of every version, and what is asked of it if the unedited kernel can do it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Stress: inputs that normal numbers spare a kernel, poison beside them, launches that do not wait for each other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from types import ModuleType
 

@@ -1,7 +1,5 @@
 """A workload on a device, as the checks use it: fresh inputs, a run on poisoned memory, a judgement."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any

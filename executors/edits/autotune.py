@@ -1,7 +1,5 @@
 """C: a search over tile sizes and hints, a search space that fits the card, or what a search found as constants."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject

@@ -4,8 +4,6 @@ An edit never raises on source text: it applies, or it skips and says why, or it
 named kernel, and its launch wrapper where both must change; comments and formatting stay.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ cuda-tile 1.7 takes a list of arrays as one argument, all of one dtype and rank.
 and do not overlap; what fails the check runs as the loop did.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import libcst as cst

@@ -6,8 +6,6 @@ that is not checked is not padded either, and tileiras 13.4 refuses one that nam
 zero it can be a TMA load.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar

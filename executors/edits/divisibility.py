@@ -5,8 +5,6 @@ scalars: a row's start in a flat array, or the start of a slice. `ct.assume_divi
 and never checked. The divisor is a constant that each launch computes, 16 or 1, and 1 declares nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar
 

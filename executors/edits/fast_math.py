@@ -5,8 +5,6 @@ evaluates when it traces the kernel, so that for other dtypes the machine code s
 numbers and host code stay. The functions of the file that the kernel calls are rewritten with it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

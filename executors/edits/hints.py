@@ -3,8 +3,6 @@
 Nothing is promised: whether a hint changes the machine code is for the no-op gate, whether it spills for the effect gate.
 """
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar
 

@@ -5,8 +5,6 @@ machine code is the same either way (sm_90 and sm_100, tileiras 13.4). It does n
 operation, on whatever array: the load is then made again in every round. These loops are edited, all others left alone.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, cast
 
 import libcst as cst

@@ -5,8 +5,6 @@ buffers, which shows in the machine code and the shared memory; the compiler has
 promised. Tile loads and stores outside loops compile to the same machine code at every latency.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar
 

@@ -3,8 +3,6 @@
 Nothing is promised of the machine code: a loop that spills registers is for the effect gate to see.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 

@@ -1,30 +1,30 @@
-"""Writes "Before and after" of an optimization's reference page from the examples that its tests are made of.
-
-python -m kdiag.executors.edits.reference_section references
-"""
-
-from __future__ import annotations
+"""Writes "Before and after" of an optimization's reference page from the examples that its tests are made of."""
 
 import re
-import sys
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 
 from kdiag.executors.edits.base import Edit, Example, Skipped
 from kdiag.executors.edits.registry import EDITS, unified_diff
 from kdiag.records import Variant
-from kdiag.rules.load_playbook import load
+from kdiag.rules.load_references import Page
 
 HEADING = "## Before and after\n"
 _SECTION = re.compile(r"^## Before and after\n.*?(?=^## )", re.MULTILINE | re.DOTALL)
 
 
-def with_section(page: str, edit: Edit) -> str:
-    """The page with the section as the edit's examples give it. Raises ValueError for a page without the heading."""
-    if not _SECTION.search(page):
+def with_examples(page: Page) -> Page:
+    """The page of an edit with the section as the edit's examples give it, any other page as it is.
+
+    Raises ValueError for the page of an edit without the heading.
+    """
+    edit = next((edit for edit in EDITS if edit.id == page.name), None)
+    if edit is None:
+        return page
+    if not _SECTION.search(page.text):
         raise ValueError(f"the page of {edit.id} has no heading {HEADING.strip()!r} with another behind it")
     section = "\n".join((HEADING, *_parts(edit)))
-    return _SECTION.sub(lambda _: section + "\n", page, count=1)
+    return replace(page, text=_SECTION.sub(lambda _: section + "\n", page.text, count=1))
 
 
 def _parts(edit: Edit) -> Iterator[str]:
@@ -54,15 +54,3 @@ def _changed(example: Example) -> str:
 def _reason(edit: Edit, example: Example) -> str:
     outcome = edit.apply(example.subject, Variant(edit.id, example.variant, example.settings))
     return outcome.reason if isinstance(outcome, Skipped) else example.refused
-
-
-def main(folder: Path) -> None:
-    """Rewrite the section on the page of every edit in `folder`."""
-    playbook = load()
-    for edit in EDITS:
-        page = folder / playbook[edit.id].reference
-        page.write_text(with_section(page.read_text(), edit))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -1,7 +1,5 @@
 """All edits, and what they propose for one kernel."""
 
-from __future__ import annotations
-
 import difflib
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ launches say that no new compilations come of it: the extent is a constant of th
 leading extents change. Strides: once one is listed, the run time no longer takes any other to be 1, so all are listed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar
 

@@ -4,8 +4,6 @@ The block numbers are renamed, one to one, and nothing else changes: with two ax
 says of the grid itself, so that no launch has to change; with one from the decoding of the number that the kernel does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

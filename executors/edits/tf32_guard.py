@@ -6,8 +6,6 @@ kernels. The accumulator stays float32, which is why `ct.matmul`
 and `@` are left alone: they give their result the operands' dtype.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar, cast
 

@@ -1,7 +1,5 @@
 """A: gathers and scatters of a contiguous range as tile loads and stores, and the other way round."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar
 

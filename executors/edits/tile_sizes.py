@@ -4,8 +4,6 @@ Which sizes are worth trying follows what was measured on the H200 (bf16 4096^3)
 warps or it spills; below 128x128 a block reuses too little of what it loads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache

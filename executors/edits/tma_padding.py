@@ -4,8 +4,6 @@ The mask compares the element numbers of the tile with the array's extent, in in
 padding and with zeros the compiler makes the same machine code, so that is left alone (sm_90 and sm_100, tileiras 13.4).
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import libcst as cst

@@ -5,8 +5,6 @@ load that stands behind a store of another tile of the same array can stand befo
 for the no-op gate to say: `executors.token_order_probe` compiles the kernel without any order and tells what is to gain.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """F: `allow_tma=False` on tile stores or loads, so that they go by ordinary global-memory instructions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """L: what rules cannot do is written down for a person, by a command and not by an edit of the source."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject

@@ -1,7 +1,5 @@
 """Binds the arguments of a launch to the parameters of its IR, and finds the memory that the arrays lie in."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ operations they are lowered to (Ops.td of NVIDIA/cuda-tile). Operands broadcast 
 results are in the storage dtype of their dtype, and NumPy warns of nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

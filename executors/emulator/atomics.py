@@ -1,7 +1,5 @@
 """Atomic operations: element by element, in the order of the blocks."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

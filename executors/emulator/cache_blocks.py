@@ -4,8 +4,6 @@ Most operations here need several wide temporaries. Over a whole 16M element arr
 back; over blocks of `ELEMENTS` they stay in the second-level cache, which makes the float64 ones about five times faster.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """What is asked of a child that emulates: cases of a workload for one kernel file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

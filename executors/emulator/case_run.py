@@ -3,8 +3,6 @@
 The result of each case is stored when it is known, so that a case that kills the child costs itself alone.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import sysconfig

@@ -5,8 +5,6 @@ goes, with each perturbation of its inputs. Results are kept (`executors.emulato
 after the first of its candidates.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ The lowering is `_get_type_conversion_encoder` in cuda/tile/_ir2bytecode.py; wha
 the range of the integer) follows PTX `cvt`, in `_float_to_integer` and `_nan_as_integer` and nowhere else.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import cuda.tile as ct

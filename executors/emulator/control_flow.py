@@ -4,8 +4,6 @@ The lanes of a frame go through code in lockstep. Where a branch divides them, e
 way out of a piece of code (the end of a branch, continue, break, return) is an `Exit` of the lanes that took it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """What a kernel says of itself: assumptions, assertions and prints."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

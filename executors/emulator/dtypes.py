@@ -4,8 +4,6 @@ The narrow float types live in `ml_dtypes`, whose own casts and arithmetic are s
 Values are widened to float32, which holds every one of them, and come back through `rounding`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Operations on one element at a time, and how undefined values pass through them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

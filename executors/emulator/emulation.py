@@ -4,8 +4,6 @@ Everything that reaches a GPU through cuda.tile is replaced meanwhile, and torch
 that launch wrappers need no change.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Iterator

@@ -6,8 +6,6 @@ Knuth's TwoSum, Dekker's and Veltkamp's product; Boldo and Melquiond (2008) for 
 Factors are split into fraction and exponent first, so that nothing overflows or underflows on the way.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kdiag.executors.emulator.dtypes import Array

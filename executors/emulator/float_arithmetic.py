@@ -4,8 +4,6 @@ Round-to-nearest takes NumPy's own operations: for float16 and bfloat16 in float
 their 11 and 8 that make the second rounding innocuous (Figueroa 1995). The directed modes take `exact_operations`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ The front end decides types, promotion, constants, static evaluation, inlining a
 emulated is what would be compiled. The IR is cuda-tile 1.7's; it has no public interface.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from dataclasses import dataclass
 from importlib.metadata import version

@@ -4,8 +4,6 @@
 element of the array (of another row), which hardware and a check of the address let pass.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Division by zero is undefined there; here it gives 0 without a warning, and the interpreter reports it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

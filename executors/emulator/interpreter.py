@@ -1,7 +1,5 @@
 """The interpreter with the handlers of all operations that it knows."""
 
-from __future__ import annotations
-
 from cuda.tile._ir.control_flow_ops import Break, Continue, EndBranch, IfElse, Loop, Return
 from cuda.tile._ir.ops import TileReduce, TileScan
 

@@ -1,7 +1,5 @@
 """One emulated launch: its blocks in order, several in lockstep where none depends on another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

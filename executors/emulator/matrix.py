@@ -4,8 +4,6 @@ The tensor cores sum in an order and a width that NVIDIA does not document, and 
 is nearer to the exact one than theirs, and theirs should lie within the error bound of a float32 sum around it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import cuda.tile as ct

@@ -4,8 +4,6 @@ Every array a launch is given lies in an allocation; pointers are real addresses
 one allocation and lists of arrays need no special case. Elements are moved as raw unsigned integers of their size.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterator
 from dataclasses import dataclass, field

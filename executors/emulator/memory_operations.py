@@ -1,7 +1,5 @@
 """Operations on memory: arrays and their views, loads and stores, pointers, lists of arrays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

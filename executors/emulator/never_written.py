@@ -3,8 +3,6 @@
 Writes by anything but an emulated kernel are seen by the pattern being gone when the next launch begins.
 """
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Of a slice the IR keeps only the moved base, base + start * stride, and its extents where a tile is loaded through it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice

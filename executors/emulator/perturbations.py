@@ -6,8 +6,6 @@ one such comfort away. Only tensors of 16-bit and wider floats change, in place,
 workload made them; integers may be indices, and stay. Child processes only: torch is imported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Loads and stores through pointers, which gathers, scatters and raw memory come down to, for many blocks at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any

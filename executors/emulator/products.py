@@ -1,7 +1,5 @@
 """Matrix products of tiles, and where an undefined operand makes them undefined."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

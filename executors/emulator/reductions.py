@@ -3,8 +3,6 @@
 The order of a reduction is not specified (Tile IR); halves are combined here, which is also the most accurate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ files and the versions of the packages whose arithmetic or front end it uses. It
 files that were imported, which are not known before; where one of them has changed, the entry is not there.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

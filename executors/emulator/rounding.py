@@ -5,8 +5,6 @@ bfloat16 and tfloat32. The general one, `round_exact`, takes an exact number as 
 left out, and serves every mode and format.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import cuda.tile as ct

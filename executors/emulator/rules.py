@@ -3,8 +3,6 @@
 Found by compiling kernels that break them with tileiras 13.4; the texts of its own refusals are quoted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any

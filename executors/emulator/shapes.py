@@ -1,7 +1,5 @@
 """Operations that move elements without changing them, and those that make tiles of nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

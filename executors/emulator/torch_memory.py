@@ -1,7 +1,5 @@
 """torch.empty and its kin, made to give memory that is known to be undefined."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

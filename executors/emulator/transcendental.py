@@ -4,8 +4,6 @@ So float32 and narrower results are correctly rounded but for the rare number th
 device is less exact: it may differ by the few units in the last place that the CUDA C++ Programming Guide allows it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

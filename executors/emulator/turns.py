@@ -4,8 +4,6 @@ Blocks are run in order, and hardly ever wait for one that has not run. Those th
 blocks run in a random order) spin in a loop; each has a thread, which stands still while another block runs.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable

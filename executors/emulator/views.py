@@ -1,7 +1,5 @@
 """Tile loads and stores: the tiles of a view on an array, with what lies beyond its bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

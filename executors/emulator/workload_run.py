@@ -1,7 +1,5 @@
 """Runs the configurations of a workload on the CPU: each is compared with its reference, and its faults are kept."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

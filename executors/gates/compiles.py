@@ -1,7 +1,5 @@
 """Gate 2, compile: the candidate becomes a cubin for the target."""
 
-from __future__ import annotations
-
 from kdiag.records import Compilation, CompileFailure, GateRecord
 
 GATE = "compile"

@@ -1,7 +1,5 @@
 """Gate 6, correctness: on the device, every configuration agrees with the reference."""
 
-from __future__ import annotations
-
 import math
 
 from kdiag.executors.bench import Baseline, Trial

@@ -1,7 +1,5 @@
 """Gate 4, effect: the compiler says what the edit promised, and the candidate does not spill where its parent did not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

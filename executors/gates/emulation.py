@@ -4,8 +4,6 @@ Parent and candidate ran the same cases (`executors.emulator.cases`). A case spe
 order: inputs that were perturbed may be some that the kernel was never meant for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from kdiag.records import EmulatedCase, EmulatedSource, EmulationCase, Fault, GateRecord

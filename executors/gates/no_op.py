@@ -1,7 +1,5 @@
 """Gate 3, no-op: what runs is not known already: machine code, grid or arguments differ."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from kdiag.records import (

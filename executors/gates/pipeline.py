@@ -4,8 +4,6 @@ Each says passed, failed or could not run, and why; the first that fails is the 
 passes. Whether the candidate is faster is not a gate's business but the verdict's (`executors.decide`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

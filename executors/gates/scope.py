@@ -1,7 +1,5 @@
 """Gate 1, scope: nothing but the planned lines of the target file is different."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Profiles a command, or one launch of a workload, with Nsight Compute."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@
 what the command prints.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 The words are those of ncu 2021 to 2026, from public logs and issues.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

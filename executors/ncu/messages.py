@@ -14,8 +14,6 @@ Every message starts with `==PROF==`, `==WARNING==` or `==ERROR==`. Seen, among 
     1. wmma_cxx_kernel
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from itertools import takewhile

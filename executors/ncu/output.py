@@ -1,7 +1,5 @@
 """What became of a run of Nsight Compute: a report, or one sentence on what stood in the way and how to get past it."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import dataclass
 from pathlib import Path

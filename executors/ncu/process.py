@@ -1,7 +1,5 @@
 """Runs one command in a process group of its own, passes on what it prints, and can stop all of it."""
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import os

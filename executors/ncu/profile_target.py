@@ -4,8 +4,6 @@ It runs the first configuration twice; the first launch warms caches and is skip
 `smallest`, compute-sanitizer watches it: it runs the smallest configuration there is once.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

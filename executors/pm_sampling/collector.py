@@ -3,8 +3,6 @@
 `cupti.pm_sampling` of cupti-python 13.4 with libcupti 13.4. The CUDA context must exist before a collector is enabled.
 """
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What runs in the sampling child: capture the launch, repeat it, sample it. It answers with PmCounters."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 

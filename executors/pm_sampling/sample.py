@@ -6,8 +6,6 @@ The values differ from Nsight Compute's in three ways, which every observation s
 launches, L2 is warm (Nsight Compute flushes it before each launch), and the clocks are those under sustained load.
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

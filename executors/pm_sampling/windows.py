@@ -2,8 +2,6 @@
 the sampler and the launches are behind protocols, so a recorded series can stand in for both.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

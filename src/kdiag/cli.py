@@ -1,7 +1,5 @@
 """The `kdiag` command: finds the verb's module, runs it, and turns failures into exit codes."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import os

@@ -5,8 +5,6 @@ lets a JSON value through as it is. A float that JSON has no word for (an infini
 `{"$float": "inf"}`. What does not fit its hint is a DecodeError that names the place.
 """
 
-from __future__ import annotations
-
 import math
 import types
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ kind of record. Entries are written beside and moved into place, so several proc
 read is not there. Without a writable folder nothing is remembered, which costs time only.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The failures kdiag foresees: one clear sentence, what to do about it, and an exit code."""
 
-from __future__ import annotations
-
 # What to do where the driver keeps the counters for administrators (https://developer.nvidia.com/ERR_NVGPUCTRPERM).
 COUNTER_PERMISSION = (
     "run as root (in a container also with --cap-add=SYS_ADMIN), or let every user: put "

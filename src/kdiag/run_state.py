@@ -1,7 +1,5 @@
 """Where a run stands, added up from its journal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A Python workload follows the protocol of `docs/workload.md`. It is imported onl
 (`load_module`, `load_kernel`), because it imports torch and runs the user's code; `read` looks at its text alone.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Rewriting the memory accesses of a kernel: what becomes of one call, and all of them put together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Counters of rows and tiles: block numbers, and loops that end with a length."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 from kdiag.executors.edits.accesses.index_parts import IndexReader

@@ -4,8 +4,6 @@ The loaded tile keeps the array's rank, so it is reshaped to the one dimension t
 changes. `latency` is carried over, and `check_bounds` where it is False; a load that checks reads the same.
 """
 
-from __future__ import annotations
-
 import libcst as cst
 
 from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, Tile

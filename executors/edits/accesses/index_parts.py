@@ -4,8 +4,6 @@ Names are followed through plain assignments. What is left is certain to be a sc
 access stands as where it was computed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import libcst as cst

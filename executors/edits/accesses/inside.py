@@ -5,8 +5,6 @@ length are made for its arrays. A captured launch can contradict that, but it pr
 other lengths and offsets.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """Under what condition a memory access stays inside its array, in every block and every turn of its loops."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 from kdiag.executors.edits.accesses.reach import array_parameter, bound

@@ -5,8 +5,6 @@ do not alias. A loop may run no round at all, so a tile load must name the first
 has elements, and a gather must check its bounds.
 """
 
-from __future__ import annotations
-
 import libcst as cst
 
 from kdiag.executors.edits.accesses.tile_shapes import shape_text

@@ -5,8 +5,6 @@ to the tile's own shape, so nothing after it changes. TMA-related keywords have 
 in int32.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """A mask that only says where a range ends, as the end for each axis of the array."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """A tile load that pads with another value than zero, and the mask of the elements inside the array."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import libcst as cst

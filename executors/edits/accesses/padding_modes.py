@@ -1,7 +1,5 @@
 """Padding of gathers (a value) and of tile loads (a mode), translated without changing what is read."""
 
-from __future__ import annotations
-
 import math
 
 import libcst as cst

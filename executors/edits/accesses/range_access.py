@@ -5,8 +5,6 @@ anywhere else is tile `n` of a slice of the array that begins there; a mask `ind
 is the array's own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import libcst as cst

@@ -4,8 +4,6 @@ Every index here is at least 0 and built by sums and products alone, so that 32-
 bring it back under its bound: if the bound fits the array, no step of it left 32 bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Which expressions of a kernel are certainly scalars, and which of these are known when it is compiled."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 from kdiag.executors.edits.syntax.kernel_source import argument, dotted, nodes

@@ -1,7 +1,5 @@
 """The shape of a tile in a kernel, as numbers that the launch decides."""
 
-from __future__ import annotations
-
 from itertools import zip_longest
 
 import libcst as cst

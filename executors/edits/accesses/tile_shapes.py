@@ -1,7 +1,5 @@
 """The shape of a tile in a kernel's source, where the syntax alone makes it certain enough to compile."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import libcst as cst

@@ -7,8 +7,6 @@ last axis, and address, strides and rows of the tile that are multiples of 16 by
 4096 columns were tried). The address of a slice along the last axis is none as far as it knows.
 """
 
-from __future__ import annotations
-
 import re
 
 from kdiag.executors.edits.accesses.conversion import Conversion, Tile

@@ -5,8 +5,6 @@ load for the last store. Operations of different arrays are free of each other, 
 MemoryOrder.ACQ_REL, waits for everything before and holds up everything after.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

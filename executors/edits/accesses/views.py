@@ -1,7 +1,5 @@
 """Tile loads and stores, of arrays and of tiled views of arrays."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 from kdiag.executors.edits.syntax.kernel_source import nodes

@@ -1,7 +1,5 @@
 """The names that a statement binds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import libcst as cst

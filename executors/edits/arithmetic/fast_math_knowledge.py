@@ -1,7 +1,5 @@
 """What the rewrites of H know of a kernel: the kinds of its expressions, and where rounding decides something."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

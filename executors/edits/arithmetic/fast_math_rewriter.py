@@ -1,7 +1,5 @@
 """Applies the rewrites of one fast-math variant to a kernel, from the inside out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ Every rewrite gets the original nodes, whose kinds are known, and the updated on
 test of its dtype (see `Math.guard`), which cuTile evaluates when it traces the kernel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Promotion follows cuda-tile 1.7: a float32 tile stays float32 beside numbers, integers and narrower floats.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from enum import Enum
 

@@ -5,8 +5,6 @@ loops run until nothing changes. What cannot be told is `None`, and is left alon
 cuda-tile 1.7: a float32 tile stays float32 beside numbers, integers and narrower floats, and not beside float64.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ what is rewritten holds for every caller. Of any other the kernel gets a copy of
 what they have.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast

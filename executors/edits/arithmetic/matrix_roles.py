@@ -1,7 +1,5 @@
 """Which tile sizes of a kernel with a matrix product are its M, N and K, read from the operands' loads."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """Whether the operands of a `ct.mma` may be float32 and can be cast where they stand: what D asks of the source."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 from kdiag.executors.edits.arithmetic.bound_names import names_bound

@@ -1,9 +1,8 @@
 """Examples of C: fixed launches that become searches. Those of searches are in `autotune_spaces` and `autotune_legacy`."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 from kdiag.executors.edits.examples.autotune_legacy import EXAMPLES as OLD
+from kdiag.executors.edits.examples.autotune_spaces import COPY
 from kdiag.executors.edits.examples.autotune_spaces import EXAMPLES as SPACES
 
 HEAD = """\
@@ -30,6 +29,19 @@ def run(x):
     return y
 """
 )
+KEYED = """\
+    key = (
+        tuple(grid),
+        tuple((a.shape, a.stride(), a.dtype, a.device) for a in arguments if isinstance(a, torch.Tensor)),
+        tuple(arguments[at] for at in (3,)),
+    )
+    known = all(isinstance(value, (torch.Tensor, int, float)) for value in arguments)
+    searchable = known and all(grid) and not torch.cuda.is_current_stream_capturing()
+    if searchable and key not in _NEGATE_TUNED:
+        result = ct.tune.exhaustive_search(
+            _NEGATE_SPACE,
+            stream,
+"""
 HINTS = (
     HEAD
     + '''\
@@ -54,10 +66,9 @@ def _launch_tuned_negate(stream, grid, arguments):
     They are searched for once, on copies of the arrays that the kernel may write, and the kernel object is kept.
     """
 
-    def copy(array):
-        span = 1 + sum((n - 1) * step for n, step in zip(array.shape, array.stride())) if array.numel() else 0
-        flat = array.detach().as_strided((span,), (1,)).clone()
-        return flat.as_strided(array.shape, array.stride())
+'''
+    + COPY
+    + """\
 
     def scratch(config):
         return tuple(
@@ -68,17 +79,9 @@ def _launch_tuned_negate(stream, grid, arguments):
     def hints_of(config):
         return dict(zip(("occupancy", "num_worker_warps"), config))
 
-    key = (
-        tuple(grid),
-        tuple((a.shape, a.stride(), a.dtype, a.device) for a in arguments if isinstance(a, torch.Tensor)),
-        tuple(arguments[at] for at in (3,)),
-    )
-    known = all(isinstance(value, (torch.Tensor, int, float)) for value in arguments)
-    searchable = known and all(grid) and not torch.cuda.is_current_stream_capturing()
-    if searchable and key not in _NEGATE_TUNED:
-        result = ct.tune.exhaustive_search(
-            _NEGATE_SPACE,
-            stream,
+"""
+    + KEYED
+    + """\
             lambda config: grid,
             negate,
             scratch,
@@ -98,7 +101,7 @@ def run(x):
     grid = (ct.cdiv(n, TILE), 1, 1)
     _launch_tuned_negate(torch.cuda.current_stream(), grid, (x, y, n, TILE))  # one tile a block
     return y
-'''
+"""
 )
 TILES = (
     HEAD
@@ -121,10 +124,9 @@ def _launch_tuned_negate(stream, grid_of, arguments_of):
     They are searched for once, on copies of the arrays that the kernel may write, and the kernel object is kept.
     """
 
-    def copy(array):
-        span = 1 + sum((n - 1) * step for n, step in zip(array.shape, array.stride())) if array.numel() else 0
-        flat = array.detach().as_strided((span,), (1,)).clone()
-        return flat.as_strided(array.shape, array.stride())
+'''
+    + COPY
+    + """\
 
     def scratch(config):
         return tuple(
@@ -133,17 +135,9 @@ def _launch_tuned_negate(stream, grid_of, arguments_of):
         )
 
     grid, arguments = grid_of(*_NEGATE_SPACE[0][:1]), arguments_of(*_NEGATE_SPACE[0][:1])
-    key = (
-        tuple(grid),
-        tuple((a.shape, a.stride(), a.dtype, a.device) for a in arguments if isinstance(a, torch.Tensor)),
-        tuple(arguments[at] for at in (3,)),
-    )
-    known = all(isinstance(value, (torch.Tensor, int, float)) for value in arguments)
-    searchable = known and all(grid) and not torch.cuda.is_current_stream_capturing()
-    if searchable and key not in _NEGATE_TUNED:
-        result = ct.tune.exhaustive_search(
-            _NEGATE_SPACE,
-            stream,
+"""
+    + KEYED
+    + """\
             lambda config: grid_of(*config[:1]),
             negate,
             scratch,
@@ -160,7 +154,7 @@ def run(x):
     n = x.numel()
     _launch_tuned_negate(torch.cuda.current_stream(), lambda TILE: (ct.cdiv(n, TILE), 1, 1), lambda TILE: (x, y, n, TILE))  # one tile a block
     return y
-'''
+"""
 )
 IN_PLACE = (
     HEAD.replace("ct.store(y,", "ct.store(x,")

@@ -1,9 +1,7 @@
 """Examples of C on the tuner of cuda.tile_experimental."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.examples.autotune_spaces import IMPORTS, KERNEL, SEARCH
+from kdiag.executors.edits.examples.autotune_spaces import COPY, IMPORTS, KERNEL, SEARCH
 
 LEGACY = (
     IMPORTS.replace("import torch\n", "import torch\nfrom cuda.tile_experimental import autotune_launch\n")
@@ -39,10 +37,9 @@ def _launch_tuned_product(stream, grid_fn, args_fn, search_space, launch_args_fn
     `launch_args_fn` these are the arrays of the launch, and those that the kernel may write are copied.
     """
 
-    def copy(array):
-        span = 1 + sum((n - 1) * step for n, step in zip(array.shape, array.stride())) if array.numel() else 0
-        flat = array.detach().as_strided((span,), (1,)).clone()
-        return flat.as_strided(array.shape, array.stride())
+'''
+    + COPY
+    + """\
 
     def scratch(config):
         if launch_args_fn is not None:
@@ -77,7 +74,7 @@ def run(a, b, c):
         hints_fn=lambda cfg: {"num_ctas": cfg.num_ctas, "occupancy": cfg.occupancy},
         search_space=configurations,  # all of them
     )
-'''
+"""
 )
 KEYED = LEGACY.replace("max_iter=20", "key=1")
 RETURNED = LEGACY.replace("    autotune_launch(", "    return autotune_launch(")

@@ -1,8 +1,9 @@
 """Examples of C on kernels that are searched already."""
 
-from __future__ import annotations
+from textwrap import indent
 
 from kdiag.executors.edits.base import Example
+from kdiag.executors.edits.examples.edited import edited
 
 KERNEL = """\
 @ct.kernel
@@ -14,6 +15,13 @@ def product(a, b, c, TILE_M: ct.Constant[int], TILE_N: ct.Constant[int], TILE_K:
         right = ct.load(b, (k, column), shape=(TILE_K, TILE_N), padding_mode=ct.PaddingMode.ZERO)
         total = ct.mma(left.astype(ct.tfloat32), right.astype(ct.tfloat32), total)
     ct.store(c, (row, column), total)
+"""
+# What a search on copies begins with.
+COPY = """\
+    def copy(array):
+        span = 1 + sum((n - 1) * step for n, step in zip(array.shape, array.stride())) if array.numel() else 0
+        flat = array.detach().as_strided((span,), (1,)).clone()
+        return flat.as_strided(array.shape, array.stride())
 """
 IMPORTS = """\
 from types import SimpleNamespace
@@ -34,11 +42,7 @@ def configurations():
 
 
 """
-RUN = """\
-def run(a, b, c):
-    stream = torch.cuda.current_stream()
-    key = (a.shape, b.shape, a.dtype, a.device)
-    if key not in FOUND:
+SEARCHED = """\
         result = ct.tune.exhaustive_search(
             list(configurations()),
             stream,
@@ -48,18 +52,20 @@ def run(a, b, c):
             lambda cfg: {"num_ctas": cfg.num_ctas, "occupancy": cfg.occupancy},
         )
         best = result.best.config
+"""
+RUN = f"""\
+def run(a, b, c):
+    stream = torch.cuda.current_stream()
+    key = (a.shape, b.shape, a.dtype, a.device)
+    if key not in FOUND:
+{SEARCHED}\
         FOUND[key] = best, product.replace_hints(num_ctas=best.num_ctas, occupancy=best.occupancy)
     best, kernel = FOUND[key]
     grid = (ct.cdiv(c.shape[0], best.TILE_M), ct.cdiv(c.shape[1], best.TILE_N))
     ct.launch(stream, grid, kernel, (a, b, c, best.TILE_M, best.TILE_N, best.TILE_K))
 """
-HEAD = IMPORTS + "FOUND = {}\n\n\n" + KERNEL + SEARCH.removesuffix("\n\n")
 BEFORE = IMPORTS + "FOUND = {}\n\n\n" + KERNEL + SEARCH + RUN
-WIDE = (
-    HEAD
-    + '''\
-
-
+WIDEN = '''\
 def _widened_product(configs):
     """The configurations, then the same with other occupancies and eight warps for wide tiles. On sm_90 only."""
     if torch.cuda.get_device_capability() != (9, 0):
@@ -76,30 +82,15 @@ def _widened_product(configs):
     return found
 
 
-def run(a, b, c):
-    stream = torch.cuda.current_stream()
-    key = (a.shape, b.shape, a.dtype, a.device)
-    if key not in FOUND:
-        result = ct.tune.exhaustive_search(
-            _widened_product(list(configurations())),
-            stream,
-            lambda cfg: (ct.cdiv(c.shape[0], cfg.TILE_M), ct.cdiv(c.shape[1], cfg.TILE_N)),
-            product,
-            lambda cfg: (a, b, c, cfg.TILE_M, cfg.TILE_N, cfg.TILE_K),
-            lambda cfg: {"num_ctas": cfg.num_ctas, "occupancy": cfg.occupancy, "num_worker_warps": getattr(cfg, "num_worker_warps", None)},
-        )
-        best = result.best.config
-        FOUND[key] = best, product.replace_hints(num_ctas=best.num_ctas, occupancy=best.occupancy, num_worker_warps=getattr(best, "num_worker_warps", None))
-    best, kernel = FOUND[key]
-    grid = (ct.cdiv(c.shape[0], best.TILE_M), ct.cdiv(c.shape[1], best.TILE_N))
-    ct.launch(stream, grid, kernel, (a, b, c, best.TILE_M, best.TILE_N, best.TILE_K))
-'''
+def run('''
+WIDE = edited(
+    BEFORE,
+    ("def run(", WIDEN),
+    ("list(configurations())", "_widened_product(list(configurations()))"),
+    (": cfg.occupancy}", ': cfg.occupancy, "num_worker_warps": getattr(cfg, "num_worker_warps", None)}'),
+    ("=best.occupancy)", '=best.occupancy, num_worker_warps=getattr(best, "num_worker_warps", None))'),
 )
-NARROW = (
-    HEAD
-    + '''\
-
-
+NARROWED = '''\
 def _narrowed_product(configs):
     """Without accumulators that four warps would spill and without repetitions. On sm_90 only."""
     if torch.cuda.get_device_capability() != (9, 0):
@@ -111,55 +102,24 @@ def _narrowed_product(configs):
     return kept or configs
 
 
-def run(a, b, c):
-    stream = torch.cuda.current_stream()
-    key = (a.shape, b.shape, a.dtype, a.device)
-    if key not in FOUND:
-        result = ct.tune.exhaustive_search(
-            _narrowed_product(list(configurations())),
-            stream,
-            lambda cfg: (ct.cdiv(c.shape[0], cfg.TILE_M), ct.cdiv(c.shape[1], cfg.TILE_N)),
-            product,
-            lambda cfg: (a, b, c, cfg.TILE_M, cfg.TILE_N, cfg.TILE_K),
-            lambda cfg: {"num_ctas": cfg.num_ctas, "occupancy": cfg.occupancy},
-        )
-        best = result.best.config
-        FOUND[key] = best, product.replace_hints(num_ctas=best.num_ctas, occupancy=best.occupancy)
-    best, kernel = FOUND[key]
-    grid = (ct.cdiv(c.shape[0], best.TILE_M), ct.cdiv(c.shape[1], best.TILE_N))
-    ct.launch(stream, grid, kernel, (a, b, c, best.TILE_M, best.TILE_N, best.TILE_K))
-'''
+def run('''
+NARROW = edited(
+    BEFORE,
+    ("def run(", NARROWED),
+    ("list(configurations())", "_narrowed_product(list(configurations()))"),
 )
-FROZEN = (
-    HEAD
-    + """\
-
-
-# What the search for product found on sm_90.
-_PRODUCT_FROZEN = SimpleNamespace(TILE_M=128, TILE_N=256, TILE_K=32, num_ctas=2, occupancy=1)
-
-
-def run(a, b, c):
-    stream = torch.cuda.current_stream()
-    key = (a.shape, b.shape, a.dtype, a.device)
-    if key not in FOUND:
-        if _PRODUCT_FROZEN in list(configurations()):
-            best = _PRODUCT_FROZEN
-        else:
-            result = ct.tune.exhaustive_search(
-                list(configurations()),
-                stream,
-                lambda cfg: (ct.cdiv(c.shape[0], cfg.TILE_M), ct.cdiv(c.shape[1], cfg.TILE_N)),
-                product,
-                lambda cfg: (a, b, c, cfg.TILE_M, cfg.TILE_N, cfg.TILE_K),
-                lambda cfg: {"num_ctas": cfg.num_ctas, "occupancy": cfg.occupancy},
-            )
-            best = result.best.config
-        FOUND[key] = best, product.replace_hints(num_ctas=best.num_ctas, occupancy=best.occupancy)
-    best, kernel = FOUND[key]
-    grid = (ct.cdiv(c.shape[0], best.TILE_M), ct.cdiv(c.shape[1], best.TILE_N))
-    ct.launch(stream, grid, kernel, (a, b, c, best.TILE_M, best.TILE_N, best.TILE_K))
-"""
+FROZEN = edited(
+    BEFORE,
+    (
+        "def run(",
+        "# What the search for product found on sm_90.\n"
+        "_PRODUCT_FROZEN = SimpleNamespace(TILE_M=128, TILE_N=256, TILE_K=32, num_ctas=2, occupancy=1)\n\n\ndef run(",
+    ),
+    (
+        SEARCHED,
+        "        if _PRODUCT_FROZEN in list(configurations()):\n            best = _PRODUCT_FROZEN\n        else:\n"
+        + indent(SEARCHED, "    "),
+    ),
 )
 CONFIGURATION = {"TILE_M": 128, "TILE_N": 256, "TILE_K": 32, "num_ctas": 2, "occupancy": 1}
 USED = BEFORE.replace("best = result.best.config", "print(result)\n        best = result.best.config")

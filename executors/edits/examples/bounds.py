@@ -1,7 +1,5 @@
 """Examples of bounds."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
 

@@ -1,7 +1,5 @@
 """Examples of divisibility."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
 

@@ -1,6 +1,6 @@
-"""Sources of examples that differ from another one in a few places."""
+"""What several examples are made with."""
 
-from __future__ import annotations
+from kdiag.executors.edits.base import Example
 
 
 def edited(source: str, *changes: tuple[str, str]) -> str:
@@ -8,3 +8,12 @@ def edited(source: str, *changes: tuple[str, str]) -> str:
     for old, new in changes:
         source = source.replace(old, new)
     return source
+
+
+def sized(
+    name: str, kernel: str, variant: str, before: str, after: str | None = None, *, refused: str = ""
+) -> Example:
+    """An example whose variant spells its settings, all of them numbers: "tile_m=64,tile_n=128"."""
+    settings = dict(word.split("=") for word in variant.split(","))
+    numbers = {name: int(value) for name, value in settings.items()}
+    return Example(name, kernel, variant, before, after, refused, numbers)

@@ -1,7 +1,5 @@
 """The examples of H."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 
 

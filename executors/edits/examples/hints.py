@@ -1,8 +1,6 @@
 """What the decorator-hint edit does and refuses."""
 
-from __future__ import annotations
-
-from kdiag.executors.edits.base import Example
+from kdiag.executors.edits.examples.edited import sized
 
 
 def _copy(decorator: str, imported: str = "import cuda.tile as ct", prefix: str = "ct.") -> str:
@@ -17,52 +15,46 @@ def _copy(decorator: str, imported: str = "import cuda.tile as ct", prefix: str 
 MEMBERS = "from cuda.tile import Constant, bid, kernel, load, store"
 
 EXAMPLES = (
-    Example(
+    sized(
         "a bare decorator",
         "copy_kernel",
         "occupancy=4",
         _copy("@ct.kernel  # one tile a block"),
         _copy("@ct.kernel(occupancy=4)  # one tile a block"),
-        settings={"occupancy": 4},
     ),
-    Example(
+    sized(
         "a decorator that sets something else, over several lines",
         "copy_kernel",
         "num_worker_warps=8",
         _copy("@ct.kernel(\n    opt_level=3,  # the default\n)"),
         _copy("@ct.kernel(\n    opt_level=3,  # the default\n    num_worker_warps=8,\n)"),
-        settings={"num_worker_warps": 8},
     ),
-    Example(
+    sized(
         "another value, imported by name",
         "copy_kernel",
         "occupancy=2",
         _copy("@kernel(occupancy=1, opt_level=3)", MEMBERS, ""),
         _copy("@kernel(occupancy=2, opt_level=3)", MEMBERS, ""),
-        settings={"occupancy": 2},
     ),
-    Example(
+    sized(
         "chosen by target",
         "copy_kernel",
         "occupancy=4",
         _copy("@ct.kernel(occupancy=ct.ByTarget(sm_100=2))"),
         refused="occupancy is chosen for each target with ByTarget",
-        settings={"occupancy": 4},
     ),
-    Example(
+    sized(
         "a name",
         "copy_kernel",
         "occupancy=4",
         _copy("@ct.kernel(occupancy=BLOCKS)"),
         refused="occupancy is not a literal in the decorator",
-        settings={"occupancy": 4},
     ),
-    Example(
+    sized(
         "hints set at run time",
         "copy_kernel",
         "occupancy=4",
         _copy("@ct.kernel") + "\n\ntuned = copy_kernel.replace_hints(occupancy=8)\n",
         refused="the launch chooses hints at run time",
-        settings={"occupancy": 4},
     ),
 )

@@ -1,7 +1,5 @@
 """Examples of E."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 
 

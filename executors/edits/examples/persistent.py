@@ -1,8 +1,7 @@
 """Examples of B."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
+from kdiag.executors.edits.examples.edited import sized
 
 HEAD = "import cuda.tile as ct\nimport torch\n\n\n"
 
@@ -140,15 +139,12 @@ CARRIED = ROWS_LOOPED.replace("    for row", "    total = 0.0\n    for row").rep
 )
 UNSEEN = ROWS.replace("launch(x)", "launch(x, kernels)").replace("1), double,", "1), kernels[0],")
 
-_ONE, _TWO = {"blocks-per-sm": 1}, {"blocks-per-sm": 2}
 INVERSE = "one-item-per-block"
 
 EXAMPLES: tuple[Example, ...] = (
-    Example("rows counted by the array", "double", "blocks-per-sm=2", ROWS, ROWS_LOOPED, settings=_TWO),
-    Example(
-        "a number told by the launch", "scale", "blocks-per-sm=1", COUNTED, COUNTED_LOOPED, settings=_ONE
-    ),
-    Example("two axes of blocks", "matmul", "blocks-per-sm=1", PRODUCT, PRODUCT_LOOPED, settings=_ONE),
+    sized("rows counted by the array", "double", "blocks-per-sm=2", ROWS, ROWS_LOOPED),
+    sized("a number told by the launch", "scale", "blocks-per-sm=1", COUNTED, COUNTED_LOOPED),
+    sized("two axes of blocks", "matmul", "blocks-per-sm=1", PRODUCT, PRODUCT_LOOPED),
     Example(
         "and back",
         "double",
@@ -159,30 +155,11 @@ EXAMPLES: tuple[Example, ...] = (
             "    sm_count = torch.cuda.get_device_properties(x.device).multi_processor_count\n    ct.launch",
         ),
     ),
-    Example(
-        "persistent already",
-        "double",
-        "blocks-per-sm=1",
-        ROWS_LOOPED,
-        refused="loops over its items already",
-        settings=_ONE,
+    sized(
+        "persistent already", "double", "blocks-per-sm=1", ROWS_LOOPED, refused="loops over its items already"
     ),
-    Example(
-        "the result of an atomic",
-        "double",
-        "blocks-per-sm=1",
-        COUNTER,
-        refused="blocks may wait",
-        settings=_ONE,
-    ),
-    Example(
-        "a launch that is not seen",
-        "double",
-        "blocks-per-sm=1",
-        UNSEEN,
-        refused="no launch of double",
-        settings=_ONE,
-    ),
+    sized("the result of an atomic", "double", "blocks-per-sm=1", COUNTER, refused="blocks may wait"),
+    sized("a launch that is not seen", "double", "blocks-per-sm=1", UNSEEN, refused="no launch of double"),
     Example(
         "a value goes to the next item",
         "double",

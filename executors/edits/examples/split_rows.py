@@ -1,9 +1,6 @@
 """Examples of G: a tile as wide as a row becomes several."""
 
-from __future__ import annotations
-
-from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.examples.edited import edited
+from kdiag.executors.edits.examples.edited import edited, sized
 
 # A block a row, in one tile as wide as the row.
 ROWS = """\
@@ -42,7 +39,7 @@ IN_PLACE = edited(ROWS, ("ct.scatter(z,", "ct.scatter(x,"))
 
 
 EXAMPLES = (
-    Example(
+    sized(
         "a row in one gathered tile is split over blocks",
         "gate_kernel",
         "tile=2048",
@@ -53,22 +50,19 @@ EXAMPLES = (
             ("tile = next_power_of_2(x.shape[1])", "tile = min(2048, next_power_of_2(x.shape[1]))"),
             ("(x.shape[0],)", "(x.shape[0], next_power_of_2(x.shape[1]) // tile)"),
         ),
-        settings={"tile": 2048},
     ),
-    Example(
+    sized(
         "a row in one loaded tile stays: a tile beside the array is undefined",
         "gate_kernel",
         "tile=1024",
         LOADED_ROWS,
         refused="calls ct.load, which is not known to be elementwise",
-        settings={"tile": 1024},
     ),
-    Example(
+    sized(
         "a row that is changed in place",
         "gate_kernel",
         "tile=1024",
         IN_PLACE,
         refused="to hold a whole row, and x is read and written",
-        settings={"tile": 1024},
     ),
 )

@@ -1,8 +1,7 @@
 """Examples of I."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
+from kdiag.executors.edits.examples.edited import sized
 from kdiag.executors.edits.examples.persistent import AXES, PRODUCT, PRODUCT_LOOPED, ROWS
 
 GROUPED = """\
@@ -46,48 +45,29 @@ ONE_AXIS = (
 )
 PADDED = ONE_AXIS.replace("tile_n),)", "tile_n) + 7,)")
 
-_EIGHT, _FOUR = {"group_size_m": 8}, {"group_size_m": 4}
-
 EXAMPLES: tuple[Example, ...] = (
-    Example(
-        "two axes of blocks",
-        "matmul",
-        "group_size_m=8",
-        PRODUCT,
-        PRODUCT.replace(AXES, GROUPED),
-        settings=_EIGHT,
-    ),
-    Example(
+    sized("two axes of blocks", "matmul", "group_size_m=8", PRODUCT, PRODUCT.replace(AXES, GROUPED)),
+    sized(
         "one axis of blocks",
         "matmul",
         "group_size_m=8",
         ONE_AXIS,
         ONE_AXIS.replace(_ROW_MAJOR, _ROW_MAJOR_GROUPED),
-        settings=_EIGHT,
     ),
-    Example(
+    sized(
         "inside a persistent loop",
         "matmul",
         "group_size_m=4",
         PRODUCT_LOOPED,
         PRODUCT_LOOPED.replace(_IN_LOOP_BEFORE, IN_LOOP),
-        settings=_FOUR,
     ),
-    Example(
+    sized(
         "grouped already",
         "matmul",
         "group_size_m=4",
         PRODUCT.replace(AXES, GROUPED),
         refused="grouped already",
-        settings=_FOUR,
     ),
-    Example(
-        "more blocks than tiles",
-        "matmul",
-        "group_size_m=8",
-        PADDED,
-        refused="whole rows of tiles",
-        settings=_EIGHT,
-    ),
-    Example("no product", "double", "group_size_m=8", ROWS, refused="no matrix product", settings=_EIGHT),
+    sized("more blocks than tiles", "matmul", "group_size_m=8", PADDED, refused="whole rows of tiles"),
+    sized("no product", "double", "group_size_m=8", ROWS, refused="no matrix product"),
 )

@@ -1,7 +1,5 @@
 """The examples of D."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 
 HEAD = """import cuda.tile as ct

@@ -1,7 +1,5 @@
 """Examples of A: what the edit makes of a kernel, and what it leaves alone."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 from kdiag.executors.edits.examples.tile_ranges import RANGES
 

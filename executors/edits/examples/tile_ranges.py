@@ -1,7 +1,5 @@
 """Examples of A with ranges in several dimensions, ranges that start anywhere, and tiles of several rows."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
 

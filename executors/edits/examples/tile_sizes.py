@@ -1,9 +1,6 @@
 """What the tile-size edit does and refuses."""
 
-from __future__ import annotations
-
-from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.examples.edited import edited
+from kdiag.executors.edits.examples.edited import edited, sized
 from kdiag.executors.edits.examples.split_rows import EXAMPLES as ROWS_SPLIT
 
 MATMUL = """\
@@ -105,71 +102,63 @@ ONE_BLOCK_A_ROW = _double(("(cdiv(x.shape[0], block), 1, 1)", "(x.shape[0], 1, 1
 
 EXAMPLES = (
     *ROWS_SPLIT,
-    Example(
+    sized(
         "a wide tile gets eight worker warps",
         "matmul_kernel",
         "tile_m=128,tile_n=256,num_worker_warps=8",
         MATMUL,
         edited(MATMUL, ("TILE_N = 128", "TILE_N = 256"), ("@ct.kernel", "@ct.kernel(num_worker_warps=8)")),
-        settings={"tile_m": 128, "tile_n": 256, "num_worker_warps": 8},
     ),
-    Example(
+    sized(
         "a smaller and flatter tile, the comment stays",
         "matmul_kernel",
         "tile_m=64,tile_n=64,tile_k=32",
         MATMUL,
         edited(MATMUL, ("M = 128", "M = 64"), ("N = 128", "N = 64"), ("K = 64", "K = 32")),
-        settings={"tile_m": 64, "tile_n": 64, "tile_k": 32},
     ),
-    Example(
+    sized(
         "the default of the wrapper's argument",
         "double_kernel",
         "block=1024",
         DOUBLE,
         _double(("block: int = 256", "block: int = 1024")),
-        settings={"block": 1024},
     ),
-    Example(
+    sized(
         "the grid repeats the literal",
         "double_kernel",
         "block=512",
         LITERAL_GRID,
         edited(LITERAL_GRID, ("+ 255) // 256", "+ 511) // 512"), ("block: int = 256", "block: int = 512")),
-        settings={"block": 512},
     ),
-    Example(
+    sized(
         "the literal is passed itself",
         "double_kernel",
         "t=512",
         LITERAL_ARGUMENT,
         edited(LITERAL_ARGUMENT, ("(x, y, 256)", "(x, y, 512)"), ("x.shape[0], 256", "x.shape[0], 512")),
-        settings={"t": 512},
     ),
-    Example(
+    sized(
         "the number of blocks and a workspace follow by name",
         "double_kernel",
         "block=512",
         WORKSPACE,
         edited(WORKSPACE, ("block: int = 256", "block: int = 512")),
-        settings={"block": 512},
     ),
-    Example(
+    sized(
         "a dictionary of the wrapper",
         "double_kernel",
         "block=1024",
         TABLE,
         edited(TABLE, ('"block": 256', '"block": 1024')),
-        settings={"block": 1024},
     ),
-    Example(
+    sized(
         "a constant that another function reads as well",
         "double_kernel",
         "block=512",
         SHARED,
         edited(SHARED, ('x."""\n', 'x."""\n    BLOCK = 512\n')),
-        settings={"block": 512},
     ),
-    Example(
+    sized(
         "the tile follows the data and the grid the tile",
         "double_kernel",
         "block=1024",
@@ -181,54 +170,47 @@ EXAMPLES = (
                 "block = min(1024, 1 << (x.shape[0] - 1).bit_length())",
             ),
         ),
-        settings={"block": 1024},
     ),
-    Example(
+    sized(
         "two sizes in one line",
         "matmul_kernel",
         "tile_m=64",
         edited(MATMUL, ("TILE_M = 128  # rows of the result\nTILE_N = 128", "TILE_M, TILE_N = 128, 256")),
         edited(MATMUL, ("TILE_M = 128  # rows of the result\nTILE_N = 128", "TILE_M, TILE_N = 64, 256")),
-        settings={"tile_m": 64},
     ),
-    Example(
+    sized(
         "the grid counts another size",
         "double_kernel",
         "t=512",
         TWO_LITERALS,
         refused="neither the grid nor a loop of the kernel counts tiles of T",
-        settings={"t": 512},
     ),
-    Example(
+    sized(
         "the wrapper demands multiples",
         "double_kernel",
         "block=512",
         DEMANDED,
         refused="demands something of block",
-        settings={"block": 512},
     ),
-    Example(
+    sized(
         "a tuner chooses",
         "double_kernel",
         "block=512",
         TUNED,
         refused="the launch of double_kernel is autotuned",
-        settings={"block": 512},
     ),
-    Example(
+    sized(
         "nothing counts tiles of this size",
         "double_kernel",
         "block=512",
         ONE_BLOCK_A_ROW,
         refused="neither the grid nor a loop of the kernel counts tiles of block",
-        settings={"block": 512},
     ),
-    Example(
+    sized(
         "the smaller of two would be another function's",
         "double_kernel",
         "block=1024",
         f"from numpy import *\n{FROM_DATA}",
         refused="may give min another meaning",
-        settings={"block": 1024},
     ),
 )

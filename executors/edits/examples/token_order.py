@@ -1,7 +1,5 @@
 """Examples of J."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 from kdiag.executors.edits.examples.edited import edited
 from kdiag.records import ArrayArgument, Launch, ScalarArgument

@@ -1,7 +1,5 @@
 """Examples of L: it edits nothing."""
 
-from __future__ import annotations
-
 from kdiag.executors.edits.base import Example
 
 KERNEL = """\

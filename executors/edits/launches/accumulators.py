@@ -1,7 +1,5 @@
 """Does the accumulator of a matrix product fit the registers of its block? What does not spills, and takes long to compile."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from kdiag.executors.edits.arithmetic.matrix_roles import roles

@@ -1,7 +1,5 @@
 """The text of a batched launch: the kernel over lists of arrays, the guard of the host, and the loop that stays behind it."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped

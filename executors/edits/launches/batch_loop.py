@@ -1,7 +1,5 @@
 """A loop of a launch wrapper that launches one kernel for each of several tensors, read so that one launch can do it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import libcst as cst

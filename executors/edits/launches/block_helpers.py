@@ -1,7 +1,5 @@
 """Functions that a kernel calls and that ask for the number of the block themselves: they have to be told it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """The kernel's side of persistent scheduling: its body inside a loop over the items that blocks were started for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a kernel does with its block number, and whether its blocks can run in another order or one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import libcst as cst

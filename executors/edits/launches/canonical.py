@@ -1,7 +1,5 @@
 """One form for numbers that a kernel and its launch may write differently, to tell whether they are equal."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 from kdiag.executors.edits.launches.host_arithmetic import SIGNS, grouped, rounded_up

@@ -1,7 +1,5 @@
 """Which statements of a kernel give every item the same values, so that they need not be repeated for each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import libcst as cst

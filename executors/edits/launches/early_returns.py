@@ -1,7 +1,5 @@
 """`if condition: return` at the top of a kernel, as a condition on all that follows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import libcst as cst

@@ -4,8 +4,6 @@ A launch computes the value in a statement of its own in front of it. A kernel t
 launched in this file is left alone: whoever else launches it would pass one argument too few.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast

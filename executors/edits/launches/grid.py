@@ -5,8 +5,6 @@ a lambda or a local function returns. Every mention of the kernel must be one th
 the file stays unseen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

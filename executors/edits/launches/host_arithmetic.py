@@ -1,7 +1,5 @@
 """How host code and kernels write the numbers that a grid is made of."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 from kdiag.executors.edits.syntax.kernel_source import argument, dotted

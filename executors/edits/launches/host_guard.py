@@ -4,8 +4,6 @@ What is passed to the kernel is read again for it, so it must be a name or a num
 call could take long, or give something else the second time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ most grids can be computed again in the kernel. Both sides are written in one ca
 kernel and its launch count the same tiles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """One ct.launch: what it passes for a parameter, what decides a name at the launch, and its grid."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped

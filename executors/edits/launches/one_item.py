@@ -1,7 +1,5 @@
 """The inverse of persistent scheduling: one block for each item, where no iteration leaves anything to the next."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import libcst as cst

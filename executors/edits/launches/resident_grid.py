@@ -1,7 +1,5 @@
 """The host's side of persistent scheduling: as many blocks as the card runs at once, and no more than there are items."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

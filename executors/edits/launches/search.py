@@ -1,7 +1,5 @@
 """Where a file launches or tunes a kernel, and what a search may run on: the facts that every variant of C needs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache

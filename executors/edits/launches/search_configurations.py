@@ -1,7 +1,5 @@
 """What the configurations of a search are made of."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Fixed tile sizes and hints become a search: `ct.launch` becomes a launch function that searches and remembers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product

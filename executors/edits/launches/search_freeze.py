@@ -4,8 +4,6 @@ A card or a shape whose search space does not hold the configuration goes on sea
 search could not have chosen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Which hints a launch wrapper takes from the configurations of a search."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import libcst as cst

@@ -3,8 +3,6 @@
 The old tuner kept what it found by the shapes, types and strides of the arguments, and so does the new launch function.
 """
 
-from __future__ import annotations
-
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject

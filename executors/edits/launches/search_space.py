@@ -4,8 +4,6 @@ The space may come out of loops and branches, so its configurations are changed 
 written: whatever another card gets stays as it is, and so does the first configuration.
 """
 
-from __future__ import annotations
-
 import re
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """The text of the launch function that searches once for each kind of arguments and keeps the tuned kernel object."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Tile sizes as the arguments of a search: what of a launch wrapper follows them, written as functions of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

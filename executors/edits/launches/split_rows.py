@@ -5,8 +5,6 @@ by one block as before, only by more blocks. The new axis counts `next_power_of_
 `cdiv(n, TILE)`, so that columns behind the row that used to be written still are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import libcst as cst

@@ -3,8 +3,6 @@
 A tile size can be edited only if one assignment of a literal decides it and the launch and the grid follow it by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import libcst as cst

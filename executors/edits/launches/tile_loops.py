@@ -1,7 +1,5 @@
 """How a kernel counts the tiles of one size, and whether it relies on more than its masks where the last one ends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """How a matrix product gets the row and the column of its tile from the number of its block."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Where the size that one ct.launch passes for a tile comes from: a literal, a name, a dictionary, or the data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import libcst as cst

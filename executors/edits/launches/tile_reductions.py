@@ -1,7 +1,5 @@
 """Whether a tile size decides what is reduced: then it can only change where the kernel combines its tiles."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """The expressions of a kernel that say how large a tile is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """Whether everything that depends on a tile size follows it: the grid, the kernel's loops, host values, other kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

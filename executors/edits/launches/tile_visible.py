@@ -4,8 +4,6 @@ The number of a tile and the place in a tile change with its size; the number of
 So the first two may say where memory is read and written and what a mask hides, and nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import libcst as cst

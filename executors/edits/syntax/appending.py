@@ -1,7 +1,5 @@
 """One more item at the end of a parameter list or a tuple, laid out like the items before it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeVar
 

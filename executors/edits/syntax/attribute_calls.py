@@ -3,8 +3,6 @@
 Any other one, such as a static method or a function of an imported module, may do anything: no edit reads it.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import libcst as cst

@@ -1,7 +1,5 @@
 """One more import in a file."""
 
-from __future__ import annotations
-
 import libcst as cst
 
 

@@ -4,8 +4,6 @@ Nothing here raises on source text. Nodes keep their identity from parsing to `r
 their replacements and hands both over in one mapping; all other text stays byte for byte.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """One kernel seen through its assignments: what an expression stands for, and calls rewritten in place."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import cast

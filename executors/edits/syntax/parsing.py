@@ -1,7 +1,5 @@
 """Parses source text that may be anything: what LibCST cannot read, or not write back unchanged, is refused."""
 
-from __future__ import annotations
-
 import ast
 import warnings
 

@@ -1,7 +1,5 @@
 """Rewrites nodes of a parsed file where one changed node may lie inside another: inner ones are changed first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 

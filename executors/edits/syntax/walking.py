@@ -4,8 +4,6 @@ LibCST lists a node's children by visiting it, which is slow, and edits ask for 
 is walked once: its nodes are numbered in the order of the text, so that those below a node have consecutive numbers.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """`kdiag apply`: one edit of one kernel, as a diff or written into the file."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import tempfile

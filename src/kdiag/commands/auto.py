@@ -1,7 +1,5 @@
 """`kdiag auto`: apply, prove, measure, keep or revert, until nothing is left to gain."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """`kdiag doctor`: what this machine has for kdiag, and what each missing thing costs."""
 
-from __future__ import annotations
-
 import json
 
 import click

@@ -1,7 +1,5 @@
 """`kdiag emulate`: a kernel on the CPU, checked against its reference and for what a GPU would let pass."""
 
-from __future__ import annotations
-
 import json
 from importlib.util import find_spec
 from pathlib import Path

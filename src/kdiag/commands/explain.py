@@ -1,7 +1,5 @@
 """`kdiag explain`: the reference page of an optimization, a cause or a concept."""
 
-from __future__ import annotations
-
 import json
 import sys
 
@@ -25,7 +23,7 @@ def command(name: tuple[str, ...], as_json: bool) -> None:
     wanted = " ".join(name)
     pages = tuple(load().values())
     if wanted:
-        pages = (_page(wanted),)
+        pages = (_complete(_page(wanted)),)
     if as_json:
         from kdiag.reporters import json_explain
 
@@ -51,3 +49,12 @@ def _page(wanted: str) -> Page:
     if others:
         click.echo(f"note: {page.name}; see also {names}", err=True)
     return page
+
+
+def _complete(page: Page) -> Page:
+    """The page with the examples of its edit."""
+    if page.kind != "optimization":
+        return page
+    from kdiag.executors.edits.reference_section import with_examples
+
+    return with_examples(page)

@@ -1,7 +1,5 @@
 """`kdiag history`: what earlier runs tried, and what came of it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`kdiag plan`: which optimization to apply first, why, and as which diff."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

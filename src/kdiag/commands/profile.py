@@ -1,7 +1,5 @@
 """`kdiag profile`: what limits a kernel, and why: from a report, a workload, or a program run under the profiler."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`kdiag rules`: check the rules, or draw them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TextIO
 

@@ -1,7 +1,5 @@
 """`kdiag verify`: two versions of a kernel through the gates."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`kdiag workload`: a draft of the file that says how to run and check a kernel."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -4,8 +4,6 @@ It specializes a kernel for strides that are 1 or a multiple of 16 bytes, extent
 elements, the alignment of the address, and overlapping elements. These rules are those of cuda-tile 1.7.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise

@@ -1,7 +1,5 @@
 """The grid of a launch as numbers of blocks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kdiag.errors import WorkloadError

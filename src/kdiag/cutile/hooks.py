@@ -5,8 +5,6 @@ is not enough: every dictionary and closure that holds the function is found thr
 and changed back at the end, modules that were imported meanwhile included.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

@@ -4,8 +4,6 @@ A tuple is as many parameters as it has items, each with an annotation; only pla
 cuda-tile 1.7 is released, constants are booleans, integers and floats, and dataclass instances are no arguments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import is_dataclass
 from typing import Any

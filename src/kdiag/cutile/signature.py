@@ -4,8 +4,6 @@ The rules are those of cuda-tile 1.7 (see `parameters` and `arrays`); they give 
 launches on an H200 (`softmax_k_Kt1_A2bf16_1v8l0_...`).
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """Answers tuners where nothing can be timed: the first configuration of a search space is the best."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

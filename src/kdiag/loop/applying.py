@@ -1,7 +1,5 @@
 """One edit of one kernel: which variant is meant, what it changes, and what the compiler says of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kdiag.errors import UsageError

@@ -1,7 +1,5 @@
 """One candidate on its way: the gates that need no device, then the bench, then the verdict."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The unedited kernel: measured before anything is tried, and beside the best version at the end."""
 
-from __future__ import annotations
-
 from kdiag.errors import KdiagError
 from kdiag.executors.bench import Baseline, Trial
 from kdiag.executors.gates.correctness import correctness

@@ -1,7 +1,5 @@
 """Gathers all that is known about a kernel into one brief."""
 
-from __future__ import annotations
-
 import ast
 import shlex
 from dataclasses import dataclass

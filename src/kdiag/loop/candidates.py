@@ -1,7 +1,5 @@
 """From findings to a ranked plan: every edit's proposals, what the compiler says of each, and their order."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal

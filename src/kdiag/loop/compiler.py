@@ -1,7 +1,5 @@
 """Candidate sources on disk, each compiled once."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field

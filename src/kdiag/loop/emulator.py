@@ -1,7 +1,5 @@
 """Candidate sources, each emulated once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field

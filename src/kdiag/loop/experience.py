@@ -1,7 +1,5 @@
 """What a run takes from earlier ones and leaves to later ones."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

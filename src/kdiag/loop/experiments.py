@@ -1,7 +1,5 @@
 """The log of rounds that the optimization loop asks for, `experiments/README.md`: one section a run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

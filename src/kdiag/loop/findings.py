@@ -1,7 +1,5 @@
 """Everything known about the kernel before an edit: compiler, source, timing and profiler evidence, and the cause."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A pytest file for a kernel that has no tests, from its workload: what a run checks, for whoever wants to repeat it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kdiag.executors import git

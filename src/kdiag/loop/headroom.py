@@ -1,7 +1,5 @@
 """How much faster the card allows the kernel to become, by its own bytes and operations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

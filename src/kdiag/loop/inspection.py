@@ -1,7 +1,5 @@
 """What the gates look at, put together from compiler, emulator and the files at hand: for every command alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace

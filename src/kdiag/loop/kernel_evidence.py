@@ -1,7 +1,5 @@
 """What source and compiler say of one kernel of a workload, whatever else is known of it."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The last check of a run: what is kept in the end must also satisfy compute-sanitizer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

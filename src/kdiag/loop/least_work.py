@@ -1,7 +1,5 @@
 """What a launch has to move and compute at least, where the workload says so and the launch is known to be its own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kdiag import isolate

@@ -4,8 +4,6 @@ A pair is named "I+B" with the variant "group_size_m=8+blocks-per-sm=2". What is
 alone, measured in this run or else its prior, times the gain on the edge `enables`: the second's once the first is there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Profiles a program under Nsight Compute and reads what comes of it."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Profiles the launches of a report together with the workload that made them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kdiag import workload as workloads

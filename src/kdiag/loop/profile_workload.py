@@ -1,7 +1,5 @@
 """Profiles a workload: on a GPU by what is measured there, without one by what the compiler says."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Correctness is checked on the device before the first round, so that wrong code 
 its figures have no interval, and the winner still passes every gate and the full trial before it is kept.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

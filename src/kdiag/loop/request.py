@@ -1,7 +1,5 @@
 """What the command line asks of a run, and what it leaves out: filled in from the run that is resumed."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sets a run up or takes it up again: workload, worktree, journal, bench."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace

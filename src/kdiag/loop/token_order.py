@@ -1,7 +1,5 @@
 """Whether the order of memory operations costs a kernel anything: its machine code with the order and without."""
 
-from __future__ import annotations
-
 from kdiag.diagnose.compiler.without_order import compile_without_order
 from kdiag.loop.compiler import TIMEOUT_S, Compiler, of_kernel
 from kdiag.records import Compilation, CompileEvidence, CompileFailure, Evidence

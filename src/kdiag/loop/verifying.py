@@ -1,7 +1,5 @@
 """Any two versions of a kernel file through the gates, on the device as well where there is one."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A workload as far as the text of a kernel file tells it. What cannot be told raises, and says what to write there."""
 
-from __future__ import annotations
-
 import ast
 import os
 from pathlib import Path

@@ -4,8 +4,6 @@ Units are in the field names: `_us` microseconds, `_ms` milliseconds, `_pct` per
 second, `_tflops` 10^12 operations per second, `_bytes` bytes. `None` means unavailable and is never zero.
 """
 
-from __future__ import annotations
-
 from kdiag.records.brief import Brief, Idea
 from kdiag.records.compilation import (
     Argument,

@@ -1,7 +1,5 @@
 """Everything known about a kernel, for a person or an agent who goes on where rules end."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kdiag.records.compilation import Compilation

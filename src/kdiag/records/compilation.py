@@ -1,7 +1,5 @@
 """What the tile compiler says of a captured launch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal

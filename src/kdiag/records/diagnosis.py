@@ -1,7 +1,5 @@
 """What limits a launch: limits, roofline, causes, and the profile of a report."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal

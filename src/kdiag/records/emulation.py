@@ -1,7 +1,5 @@
 """What emulating a kernel on the CPU found."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal

@@ -1,7 +1,5 @@
 """What `kdiag doctor` finds on a machine: cards, counters, programs and packages."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """What became of an edit in an earlier run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kdiag.records.run import VerdictName

@@ -1,7 +1,5 @@
 """What was observed, where, and the names observations go by."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """What could be done to a kernel: variants, proposals and ranked suggestions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal

@@ -1,7 +1,5 @@
 """What was done to a kernel: gates, checks, timings, verdicts, iterations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args

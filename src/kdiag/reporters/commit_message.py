@@ -1,7 +1,5 @@
 """The commit message of a kept edit."""
 
-from __future__ import annotations
-
 from kdiag.records import Iteration, Suggestion
 
 

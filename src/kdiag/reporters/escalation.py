@@ -1,7 +1,5 @@
 """What a person needs who is asked to decide: the evidence in figures, what was tried, and what can be done."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from pathlib import Path

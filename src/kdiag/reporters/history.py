@@ -1,7 +1,5 @@
 """The trials of earlier runs, as tables and as the JSON object `kdiag.history/1`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """An edit as one JSON object, schema `kdiag.apply/1`; what is not known is null."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 

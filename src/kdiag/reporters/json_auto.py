@@ -1,7 +1,5 @@
 """A run as the JSON object `kdiag.auto/1`."""
 
-from __future__ import annotations
-
 import math
 
 from kdiag.records import Iteration

@@ -1,7 +1,5 @@
 """A brief as the JSON object `kdiag.brief/1`."""
 
-from __future__ import annotations
-
 from kdiag.codec import encode
 from kdiag.records import Brief
 from kdiag.reporters import json_plan

@@ -1,7 +1,5 @@
 """What `kdiag doctor` found as one JSON object, schema `kdiag.doctor/1`; what cannot be known is null."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 from kdiag.records.environment import Environment

@@ -1,7 +1,5 @@
 """What an emulation found as one JSON object, schema `kdiag.emulate/1`; what is not known is null."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Reference pages as one JSON object, schema `kdiag.explain/1`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kdiag.rules.load_references import Page

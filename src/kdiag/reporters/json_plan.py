@@ -1,7 +1,5 @@
 """A plan as the JSON object `kdiag.plan/1`."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 from kdiag.records import Suggestion

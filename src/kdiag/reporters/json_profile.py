@@ -1,7 +1,5 @@
 """A profile as one JSON object, schema `kdiag.profile/1`; a number that is unavailable is null."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 from kdiag.records import Cause, CompileEvidence, Gpu, LaunchProfile, Profile

@@ -1,7 +1,5 @@
 """Gates as one JSON object, schema `kdiag.verify/1`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path

@@ -4,8 +4,6 @@ Both are functions from the whole history to the whole text, so that a resumed r
 piece would have written.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A brief as Markdown, for a person or an agent to work from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from kdiag.records import (

@@ -1,7 +1,5 @@
 """What a run of `kdiag auto` hands to its reporters."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

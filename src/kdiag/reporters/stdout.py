@@ -1,7 +1,5 @@
 """Where the tables of a reporter go."""
 
-from __future__ import annotations
-
 from rich.console import Console
 
 PIPED_WIDTH = 100

@@ -1,7 +1,5 @@
 """An edit for the terminal: what it is, what the compiler says, warnings, and the diff last, so that it can be piped."""
 
-from __future__ import annotations
-
 import click
 from rich.table import Table
 from rich.text import Text

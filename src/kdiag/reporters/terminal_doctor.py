@@ -1,7 +1,5 @@
 """What `kdiag doctor` found: a line for each card, a table of tools, and what each missing one costs."""
 
-from __future__ import annotations
-
 from rich.table import Table
 from rich.text import Text
 

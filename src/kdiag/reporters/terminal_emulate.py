@@ -1,7 +1,5 @@
 """What an emulation found: a table of configurations, then each fault once, with where it happened."""
 
-from __future__ import annotations
-
 import linecache
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What shows the causes of each launch, and what to do about the first: the paragraphs below the table of a profile."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """A reference page, and the list of them, for the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """A plan for the terminal: one table of what can be done, one of what cannot and why, then the first suggestion."""
 
-from __future__ import annotations
-
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.padding import Padding

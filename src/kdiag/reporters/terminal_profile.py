@@ -1,7 +1,5 @@
 """A profile as a table, a line for each launch; what shows it comes below, from `terminal_evidence`."""
 
-from __future__ import annotations
-
 from rich.table import Table
 from rich.text import Text
 

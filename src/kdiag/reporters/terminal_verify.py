@@ -1,7 +1,5 @@
 """Gates for the terminal: a row for each with its outcome and why, then the verdict in one sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.table import Table
