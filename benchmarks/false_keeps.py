@@ -42,9 +42,7 @@ MACHINES: dict[str, Machine] = {
     "Gaussian": noise,
     "heavy tails (t, 3 degrees of freedom)": lambda rng, n: JITTER * rng.standard_t(3, (n, 3)),
     "clock drifts by 1 % a launch": lambda rng, n: in_time(rng, rng.normal(0, 0.01, (n, 3))) + noise(rng, n),
-    "two clocks, 15 % apart": lambda rng, n: (
-        0.14 * (in_time(rng, rng.random((n, 3)) < 0.05) % 2) + noise(rng, n)
-    ),
+    "two clocks, 15 % apart": lambda rng, n: 0.14 * (in_time(rng, rng.random((n, 3)) < 0.05) % 2) + noise(rng, n),
     "autocorrelated, 0.5": lambda rng, n: remembering(noise(rng, n)),
     "0.3 % by place in memory": lambda rng, n: noise(rng, n) + rng.normal(0, 0.003, 3),
 }
@@ -78,9 +76,7 @@ def main(trials: int) -> None:
     for name, machine in MACHINES.items():
         for rounds, count in ((15, trials), (100, trials // 10)):  # sorting all pairs takes its time
             rng = np.random.default_rng(1)
-            false, true = (
-                sum(kept(machine, rng, policy, rounds, gain) for _ in range(count)) for gain in (1.0, 1.05)
-            )
+            false, true = (sum(kept(machine, rng, policy, rounds, gain) for _ in range(count)) for gain in (1.0, 1.05))
             print(f"| {name} | {rounds} | {false} of {count} | {true / count:.1%} |", flush=True)
 
 

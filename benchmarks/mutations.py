@@ -9,20 +9,7 @@ Mutation = Callable[[random.Random, bytes], bytes]
 _NAME = re.compile(rb"[a-z0-9]+__[a-z0-9_.]+")
 _UNIT = re.compile(rb'(?<=["\n\x02\x04\x05])(ns|us|ms|byte|Kbyte|Gbyte|hz|Ghz|%|inst|cycle)(?=["\x12\n])')
 _NUMBER = re.compile(rb'(?<=")-?[\d,]*\.?\d+(?=")')
-_VALUES = (
-    b"n/a",
-    b"(!) nan",
-    b"-5",
-    b"1e400",
-    b"9" * 400,
-    b"",
-    b"1,2,3",
-    b"1;2",
-    b"0x1f",
-    b"nan",
-    b"inf",
-    b"-0.0",
-)
+_VALUES = (b"n/a", b"(!) nan", b"-5", b"1e400", b"9" * 400, b"", b"1,2,3", b"1;2", b"0x1f", b"nan", b"inf", b"-0.0")
 
 
 def flip_bits(chance: random.Random, content: bytes) -> bytes:
@@ -47,9 +34,7 @@ def delete(chance: random.Random, content: bytes) -> bytes:
 def overwrite(chance: random.Random, content: bytes) -> bytes:
     """Write zeros or noise over a part."""
     start, length = chance.randrange(len(content)), chance.randrange(1, 5000)
-    return (
-        content[:start] + chance.choice([bytes(length), chance.randbytes(length)]) + content[start + length :]
-    )
+    return content[:start] + chance.choice([bytes(length), chance.randbytes(length)]) + content[start + length :]
 
 
 def rename_metrics(chance: random.Random, content: bytes) -> bytes:
@@ -67,11 +52,7 @@ def swap_units(chance: random.Random, content: bytes) -> bytes:
 
     def other(match: re.Match[bytes]) -> bytes:
         alike = [unit for unit in units if len(unit) == len(match[0])] or [match[0]]
-        return (
-            chance.choice(units if not content.startswith(b"NVR") else alike)
-            if chance.random() < 0.3
-            else match[0]
-        )
+        return chance.choice(units if not content.startswith(b"NVR") else alike) if chance.random() < 0.3 else match[0]
 
     return _UNIT.sub(other, content)
 

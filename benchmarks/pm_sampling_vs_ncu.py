@@ -81,10 +81,7 @@ def remarks(compared: Compared) -> str:
     """What the window of one workload held, and what qualifies its values."""
     sampled = compared.sampled
     clock = f"{sampled.sm_clock_hz / 1e9:.2f} GHz" if sampled.sm_clock_hz else "unknown"
-    notes = [
-        *sampled.notes,
-        *([compared.replayed.reason] if isinstance(compared.replayed, NoCounters) else []),
-    ]
+    notes = [*sampled.notes, *([compared.replayed.reason] if isinstance(compared.replayed, NoCounters) else [])]
     return " ".join(
         [
             f"* `{sampled.kernel}`: {sampled.launches} launches, the card busy for {sampled.busy_pct:.1f} %, a sample",
@@ -96,9 +93,7 @@ def remarks(compared: Compared) -> str:
 
 @click.command()
 @click.argument("workloads", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "--pass", "passes", multiple=True, default=("default",), help="A pass of the metric set; repeatable."
-)
+@click.option("--pass", "passes", multiple=True, default=("default",), help="A pass of the metric set; repeatable.")
 def main(workloads: tuple[Path, ...], passes: tuple[str, ...]) -> None:
     """Compare sampled with replayed counters for each of WORKLOADS (a folder or a workload .py)."""
     isolate.warm_up()

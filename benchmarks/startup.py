@@ -39,9 +39,7 @@ for one in range(context.num_ranges()):
 
 @click.command()
 @click.option("--rounds", default=15, show_default=True, help="How often each process runs.")
-@click.option(
-    "--report", default=REPORT, type=click.Path(exists=True, path_type=Path), help="The report to read."
-)
+@click.option("--report", default=REPORT, type=click.Path(exists=True, path_type=Path), help="The report to read.")
 def main(rounds: int, report: Path) -> None:
     """Measure both ratios."""
     names = json.dumps([name for metric in load_metrics().values() for name in metric.names])

@@ -56,9 +56,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--checkout", default=os.environ.get("TILEGYM_DIR"), help="a checkout of TileGym")
     made.add_argument("--kernels", default="", help="a regular expression on file:kernel")
     made.add_argument("--edits", default="", help="ids of edits, separated by commas; all if left out")
-    made.add_argument(
-        "--variants", type=int, default=2, help="of each edit at most this many, the most promising"
-    )
+    made.add_argument("--variants", type=int, default=2, help="of each edit at most this many, the most promising")
     made.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="children at a time")
     made.add_argument("--markdown", type=Path, help="the file for the table")
     made.add_argument("--json", type=Path, help="the file for everything")

@@ -31,9 +31,7 @@ def outcomes(kernel: str, each: int, folder: Path) -> list[tuple[WrongEdit, str,
     source, file = kernel_file(kernel).read_text(), folder / kernel_file(kernel).name
     file.write_text(source)
     (folder / "workload.py").write_text(workload_text(kernel))
-    compiler = Compiler(
-        Workload(folder / "workload.py", file, False), file.name, "sm_90", folder / "candidates"
-    )
+    compiler = Compiler(Workload(folder / "workload.py", file, False), file.name, "sm_90", folder / "candidates")
     emulator, name = Emulator(compiler), choose_kernel(source, file.name, None)
     found = []
     for edit in drawn(kernel, each):

@@ -63,18 +63,14 @@ def _outranked(scores: Mapping[str, _Score], rules: Mapping[str, CauseRule]) -> 
     """Take from each cause the part that the causes behind it explain."""
     causes = []
     for name, score in scores.items():
-        behind = max(
-            (each.value for other, each in scores.items() if name in rules[other].outranks), default=0.0
-        )
+        behind = max((each.value for other, each in scores.items() if name in rules[other].outranks), default=0.0)
         value = round(score.value * (1 - behind), 3)
         causes.append(Cause(name, value, rules[name].bottleneck, score.evidence))
     return causes
 
 
 def _score_cause(rule: CauseRule, known: Observations) -> _Score:
-    applicable = [
-        pattern for pattern in rule.patterns if not any(_has(known, name) for name in pattern.only_without)
-    ]
+    applicable = [pattern for pattern in rule.patterns if not any(_has(known, name) for name in pattern.only_without)]
     scores = [_score_pattern(pattern, known) for pattern in applicable]
     evaluated = [score for score in scores if not score.missing]
     if evaluated:
@@ -88,11 +84,7 @@ def _score_pattern(pattern: Pattern, known: Observations) -> _Score:
     missing = tuple(dict.fromkeys(name for metric in lacking for name in inputs_missing(metric, known)))
     if missing:
         return _Score(0.0, missing=missing)
-    graded = [
-        (test, test.grade(value))
-        for test in pattern.tests
-        if (value := number(known, test.metric)) is not None
-    ]
+    graded = [(test, test.grade(value)) for test in pattern.tests if (value := number(known, test.metric)) is not None]
     shows = [(test.weight, grade) for test, grade in graded if test.role == "shows"]
     if any(test.required and grade == 0 for test, grade in graded):
         return _Score(0.0)

@@ -89,11 +89,7 @@ def _beyond_pipe(launch: Counted) -> Iterator[str]:
 
 def _beyond_hundred(launch: Counted) -> Iterator[str]:
     """Pipes that report their own busy cycles are never busier than always, DRAM neither."""
-    for name, unit in (
-        ("dram_pct", "DRAM"),
-        ("tensor_pct", "The tensor pipe"),
-        ("fp64_pct", "The fp64 pipe"),
-    ):
+    for name, unit in (("dram_pct", "DRAM"), ("tensor_pct", "The tensor pipe"), ("fp64_pct", "The fp64 pipe")):
         value = number(launch.known, name)
         if value is not None and value > 100 * _slack(launch.known):
             yield f"{unit} is said to work at {value:.0f} % of its peak."

@@ -79,13 +79,9 @@ def counter_access(root: Path = Path("/")) -> CounterAccess:
         return CounterAccess(None, "the driver does not say who may read them (no RmProfilingAdminOnly)")
     held = _capabilities(root)
     if "CAP_SYS_ADMIN" in held:
-        return CounterAccess(
-            True, "only administrators may read them, and this process is one (CAP_SYS_ADMIN)"
-        )
+        return CounterAccess(True, "only administrators may read them, and this process is one (CAP_SYS_ADMIN)")
     if held:
-        return CounterAccess(
-            None, "only administrators may read them; CAP_PERFMON, which is held here, may do"
-        )
+        return CounterAccess(None, "only administrators may read them; CAP_PERFMON, which is held here, may do")
     return CounterAccess(
         False, f"only administrators may read them, ncu will end with ERR_NVGPUCTRPERM: {COUNTER_PERMISSION}"
     )

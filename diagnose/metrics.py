@@ -47,9 +47,7 @@ def _tail_loss(waves: float) -> float:
     return 100 * (1 - waves / math.ceil(waves)) if waves > 1 else 0.0
 
 
-def _wasted_sectors(
-    loads: float, load_bytes: float, stores: float, store_bytes: float, l1_l2: float
-) -> float:
+def _wasted_sectors(loads: float, load_bytes: float, stores: float, store_bytes: float, l1_l2: float) -> float:
     """Of all sectors that L1 asked L2 for, what no lane uses.
 
     More than 32 bytes are used of a sector in which lanes meet. What TMA moves is used. Sectors that L1 held already

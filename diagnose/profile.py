@@ -44,9 +44,7 @@ def profile_launches(source: str, launches: Sequence[ReportLaunch], *, everythin
         targets = list(launches)
         notes = ("only fills, copies or library kernels were recorded: the kernel itself is missing",)
     if others_cards := sorted({each.gpu_name for each in targets if each.gpu_name} - {targets[0].gpu_name}):
-        notes += (
-            f"some launches ran on {', '.join(others_cards)}; the card and limits above are the first launch's",
-        )
+        notes += (f"some launches ran on {', '.join(others_cards)}; the card and limits above are the first launch's",)
     others = [launch for launch in launches if launch not in targets]
     return Profile(
         source=source,
@@ -93,9 +91,7 @@ def launch_profile(
 def gpu_of(launches: Sequence[ReportLaunch]) -> Gpu:
     """Return the card of the first launch; a report of one process on one card is all that ncu writes by default."""
     first = launches[0].observations
-    major, minor, count = (
-        number(first, name) for name in ("capability_major", "capability_minor", "sm_count")
-    )
+    major, minor, count = (number(first, name) for name in ("capability_major", "capability_minor", "sm_count"))
     name = launches[0].gpu_name
     return Gpu(
         name=name or "unknown GPU",

@@ -53,9 +53,7 @@ def profile_compiled(workload: Workload, target: str, kernel: str | None) -> Pro
     return Profile(
         source=str(workload.path),
         gpu=Gpu(f"{target}, compiled for and not run", _capability(target), None),
-        kernels=tuple(
-            _profile(index, evidence, facts, known) for index, evidence in enumerate(_distinct(chosen))
-        ),
+        kernels=tuple(_profile(index, evidence, facts, known) for index, evidence in enumerate(_distinct(chosen))),
         notes=(NOTHING_RUN, *_notes(chosen, _defined(facts), work)),
     )
 
@@ -74,14 +72,10 @@ def _matching(compiled: Sequence[CompileEvidence], kernel: str | None) -> list[C
 
 def _distinct(compiled: Sequence[CompileEvidence]) -> list[CompileEvidence]:
     """The launches that differ in their code, or in how many blocks run it."""
-    return list(
-        {(each.kernel, each.code_hash, each.launch.grid): each for each in reversed(compiled)}.values()
-    )[::-1]
+    return list({(each.kernel, each.code_hash, each.launch.grid): each for each in reversed(compiled)}.values())[::-1]
 
 
-def _profile(
-    index: int, evidence: CompileEvidence, facts: SourceFacts, work: Mapping[int, Work]
-) -> LaunchProfile:
+def _profile(index: int, evidence: CompileEvidence, facts: SourceFacts, work: Mapping[int, Work]) -> LaunchProfile:
     observations = from_compilation([evidence])
     if evidence.kernel in _defined(facts):
         observations |= from_source(facts, evidence.kernel)
@@ -117,9 +111,7 @@ def _with_every_line(diagnosis: Diagnosis, lines: Sequence[Evidence]) -> Diagnos
     return replace(diagnosis, causes=tuple(causes))
 
 
-def _notes(
-    compiled: Sequence[CompileEvidence], defined: Set[str], work: tuple[Work, ...] | Died
-) -> list[str]:
+def _notes(compiled: Sequence[CompileEvidence], defined: Set[str], work: tuple[Work, ...] | Died) -> list[str]:
     notes = []
     if elsewhere := sorted({evidence.kernel for evidence in compiled} - defined):
         notes.append(f"no facts of the source: the kernel file does not define {', '.join(elsewhere)}")
@@ -151,7 +143,5 @@ def _failure(failure: CompileFailure, workload: Workload, target: str) -> KdiagE
         return WorkloadError(
             f"{workload.path} failed while its launches were captured and compiled for {target}: {failure.message}"
         )
-    how = {"timeout": "takes too long to compile", "crash": "killed the compiler"}.get(
-        failure.kind, "does not compile"
-    )
+    how = {"timeout": "takes too long to compile", "crash": "killed the compiler"}.get(failure.kind, "does not compile")
     return KdiagError(f"{failure.kernel} {how} for {target}: {failure.message}")

@@ -98,9 +98,7 @@ def operations_of(observations: Observations) -> Mapping[str, float] | None:
     return {name: value for name, value in counted.items() if value is not None}
 
 
-def _pipes(
-    operations: Mapping[str, float], limits: Limits, duration: float | None
-) -> tuple[RooflinePipe, ...]:
+def _pipes(operations: Mapping[str, float], limits: Limits, duration: float | None) -> tuple[RooflinePipe, ...]:
     """The pipes that did anything."""
     peaks = {
         "fp32": limits.fp32_tflops,
@@ -173,10 +171,7 @@ def _minimum_us(observations: Observations, pipes: tuple[RooflinePipe, ...], lim
     moved, work = number(observations, "work.bytes"), number(observations, "work.flops")
     counted = max(pipes, key=lambda pipe: pipe.operations, default=None)
     peak = counted.tflops if counted else fastest_tflops(limits)
-    needs = (
-        (moved, limits.dram_gbs, 1e3),
-        (work, peak, 1e6),
-    )  # amount, rate, the rate's unit per microsecond
+    needs = ((moved, limits.dram_gbs, 1e3), (work, peak, 1e6))  # amount, rate, the rate's unit per microsecond
     times = [amount / (rate * unit) if rate else None for amount, rate, unit in needs if amount is not None]
     known = [time for time in times if time is not None]
     return max(known) if known and len(known) == len(times) else None

@@ -27,22 +27,18 @@ REMARKS_SINCE = (13, 4)
 REQUIRED = ("click", "libcst", "networkx", "numpy", "pandas", "rich")
 GPU_EXTRA = 'pip install "kdiag[gpu]"'
 
-WITHOUT_NCU = (
-    "`profile` cannot record a report; it reads one that was recorded elsewhere, or samples with cupti-python"
-)
-WITHOUT_TILEIRAS = (
-    f"no compiler evidence (remarks, registers, spills, machine code) and no proof of edits: {GPU_EXTRA}"
-)
+WITHOUT_NCU = "`profile` cannot record a report; it reads one that was recorded elsewhere, or samples with cupti-python"
+WITHOUT_TILEIRAS = f"no compiler evidence (remarks, registers, spills, machine code) and no proof of edits: {GPU_EXTRA}"
 WITHOUT_CUDA_TILE = f"kernels are neither compiled nor run; reports and sources are still read: {GPU_EXTRA}"
 WITHOUT_ML_DTYPES = f"kernels cannot be emulated on the CPU: {GPU_EXTRA}"
-WITHOUT_TORCH = (
-    f"workloads cannot be run, so there is no launch capture, no timing and no `auto`: {GPU_EXTRA}"
-)
+WITHOUT_TORCH = f"workloads cannot be run, so there is no launch capture, no timing and no `auto`: {GPU_EXTRA}"
 WITHOUT_CUPTI = (
     "no counters from inside a run; those of a kernel need ncu: pip install 'cupti-python>=13.4', after torch"
 )
 WITHOUT_NCU_REPORT = "no .ncu-rep file can be read: pip install ncu-report"
-WITHOUT_DISASSEMBLER = "machine instructions that kdiag does not know yet are counted as unknown: pip install nvidia-cuda-nvdisasm"
+WITHOUT_DISASSEMBLER = (
+    "machine instructions that kdiag does not know yet are counted as unknown: pip install nvidia-cuda-nvdisasm"
+)
 WITHOUT_GIT = "`auto` cannot work: it keeps every edit as a commit in a worktree of its own"
 
 _VERSION = re.compile(r"\b[vV]?(\d+\.\d+(?:\.\d+)*)")
@@ -98,11 +94,7 @@ def tools(ncu: str | None) -> tuple[Tool, ...]:
         _package("cuda-tile", WITHOUT_CUDA_TILE),
         _package("ml-dtypes", WITHOUT_ML_DTYPES),
         torch(),
-        _program(
-            "nvdisasm",
-            None if (found := find_program("nvdisasm")) is None else str(found),
-            WITHOUT_DISASSEMBLER,
-        ),
+        _program("nvdisasm", None if (found := find_program("nvdisasm")) is None else str(found), WITHOUT_DISASSEMBLER),
         _program("git", shutil.which("git"), WITHOUT_GIT),
     )
 

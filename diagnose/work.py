@@ -48,8 +48,7 @@ def work_of(request: WorkRequest) -> tuple[Work, ...]:
     with gpu_stand_in(request.target), CudaOn("cpu"):
         module = load_module(request.workload.path, search=request.workload.path.parent)
         return tuple(
-            Work(_figure(module.bytes_moved, config), _figure(module.flops, config))
-            for config in module.configs()
+            Work(_figure(module.bytes_moved, config), _figure(module.flops, config)) for config in module.configs()
         )
 
 

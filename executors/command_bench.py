@@ -65,17 +65,12 @@ class CommandBench:
         times = self._bench(text)
         if isinstance(times, Died):
             return times
-        rows = (
-            ConfigurationBaseline(name, row.ms, 0.0, gbs=row.gbs, tflops=row.tflops)
-            for name, row in times.items()
-        )
+        rows = (ConfigurationBaseline(name, row.ms, 0.0, gbs=row.gbs, tflops=row.tflops) for name, row in times.items())
         return Baseline((check,), tuple(rows))
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
         """None: which launch of a test suite is the one to profile is not known; give a report instead."""
-        return Died(
-            "error", "commands do not say which launch to profile; record a report and pass it with --report"
-        )
+        return Died("error", "commands do not say which launch to profile; record a report and pass it with --report")
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         """Run the tests; if they pass, benchmark parent and candidate in turn, the parent twice a round."""
@@ -102,10 +97,7 @@ class CommandBench:
             test, bench = self._test(NO_PYTHON), self._bench(NO_PYTHON)
         finally:
             self.target.write_bytes(source)
-        answers = {
-            "test": isinstance(test, ConfigurationCheck) and test.passed,
-            "benchmark": isinstance(bench, dict),
-        }
+        answers = {"test": isinstance(test, ConfigurationCheck) and test.passed, "benchmark": isinstance(bench, dict)}
         wrong = " and ".join(name for name, succeeded in answers.items() if succeeded)
         advice = "make it import the package from there (PYTHONPATH, or `pip install -e` undone)"
         return (
@@ -164,9 +156,7 @@ class CommandBench:
                     os.killpg(process.pid, signal.SIGKILL)
                     if not isinstance(error, subprocess.TimeoutExpired):
                         raise
-                    return Died(
-                        "timeout", f"{' '.join(command)[:80]} did not end within {self.timeout_s:g} s"
-                    )
+                    return Died("timeout", f"{' '.join(command)[:80]} did not end within {self.timeout_s:g} s")
             return _Ended(process.returncode, output, read(report))
 
     def _environment(self, report: Path) -> dict[str, str]:

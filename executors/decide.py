@@ -74,8 +74,7 @@ def confirmation(
     """
     floors = {timing.configuration: timing.noise_floor for timing in first}
     return tuple(
-        replace(timing, noise_floor=max(timing.noise_floor, floors.get(timing.configuration, 0.0)))
-        for timing in second
+        replace(timing, noise_floor=max(timing.noise_floor, floors.get(timing.configuration, 0.0))) for timing in second
     )
 
 
@@ -151,9 +150,7 @@ def _impossible(outcome: CandidateOutcome) -> Verdict | None:
         if timing.candidate_ms < least:
             took = f"{timing.candidate_ms:.4g} ms in {timing.configuration}"
             why = "either bytes_moved() or flops() is wrong or work was skipped"
-            return Verdict(
-                "inconclusive", f"{took} is less than the {least:.4g} ms that this card needs: {why}"
-            )
+            return Verdict("inconclusive", f"{took} is less than the {least:.4g} ms that this card needs: {why}")
     return None
 
 
@@ -164,9 +161,7 @@ def _slower(outcome: CandidateOutcome, policy: Policy) -> Verdict | None:
             return Verdict("revert", f"slower in {_describe(timing)}")
         total = outcome.so_far.get(timing.configuration, 1.0) * timing.speedup
         if total < limit and timing.high < 1:
-            return Verdict(
-                "revert", f"with the edits before it {total:.3f}x of the baseline in {_describe(timing)}"
-            )
+            return Verdict("revert", f"with the edits before it {total:.3f}x of the baseline in {_describe(timing)}")
     return None
 
 

@@ -98,9 +98,7 @@ class DeviceBench:
     def samples(self, source: Path, kernel: str) -> Counters | Died:
         """Sample the counters of `kernel` in the first configuration while it is launched over and over."""
         answer = sample(sampling_of(self.workload, source, kernel))
-        return (
-            Died("error", answer.reason) if isinstance(answer, NoCounters) else Counters(answer.observations)
-        )
+        return Died("error", answer.reason) if isinstance(answer, NoCounters) else Counters(answer.observations)
 
 
 def choose_gpus(selection: str, workload: Workload) -> tuple[tuple[str, ...], Gpu]:
@@ -141,9 +139,7 @@ def probe_gpu() -> Gpu | None:
     return answer
 
 
-def check_on_device(
-    workload: Workload, parent: Path, candidate: Path, *, timeout_s: float = 120.0
-) -> Trial | Died:
+def check_on_device(workload: Workload, parent: Path, candidate: Path, *, timeout_s: float = 120.0) -> Trial | Died:
     """All checks that the parent passes; nothing is timed."""
     from kdiag.executors import device_jobs
 

@@ -11,15 +11,7 @@ from kdiag.executors.correctness import stages
 from kdiag.executors.correctness.controls import prove
 from kdiag.executors.correctness.judging import label
 from kdiag.executors.correctness.subject import SEEDS, Config, Subject
-from kdiag.executors.device_timing import (
-    Budget,
-    Flush,
-    compared,
-    copy_gbs,
-    interleaved,
-    matrix_tflops,
-    shortest_ms,
-)
+from kdiag.executors.device_timing import Budget, Flush, compared, copy_gbs, interleaved, matrix_tflops, shortest_ms
 from kdiag.executors.paired_statistics import noise_floor, paired_ratio
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated
 from kdiag.workload import Workload, load_kernel, load_part
@@ -74,9 +66,7 @@ def baseline(request: BaselineRequest) -> Baseline:
     flush = Flush()
     copy = copy_gbs(flush)
     rates = {dtype: matrix_tflops(dtype, flush) for dtype in _matrix_dtypes(workload)}
-    rows = tuple(
-        _baseline_row(workload, module, config, flush, (copy, rates)) for config in workload.configs()
-    )
+    rows = tuple(_baseline_row(workload, module, config, flush, (copy, rates)) for config in workload.configs())
     return Baseline(checks, rows, copy, max(rates.values(), default=None))
 
 

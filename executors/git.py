@@ -51,11 +51,7 @@ def ask(folder: Path, *arguments: str) -> str | None:
 
 
 def tell(
-    folder: Path,
-    *arguments: str,
-    settings: tuple[str, ...] = (),
-    text: str = "",
-    timeout_s: float = QUERY_TIMEOUT_S,
+    folder: Path, *arguments: str, settings: tuple[str, ...] = (), text: str = "", timeout_s: float = QUERY_TIMEOUT_S
 ) -> str:
     """What `git arguments` prints in `folder`. Raises RepositoryError if git fails.
 
@@ -101,9 +97,7 @@ def status(folder: Path, untracked: str, *targets: Path) -> list[tuple[str, str]
     return [(entry[:2], entry[3:]) for entry in listed.split("\0") if entry]
 
 
-def _run(
-    folder: Path, arguments: tuple[str, ...], text: str, timeout_s: float
-) -> subprocess.CompletedProcess[bytes]:
+def _run(folder: Path, arguments: tuple[str, ...], text: str, timeout_s: float) -> subprocess.CompletedProcess[bytes]:
     options = [word for setting in _SETTINGS for word in ("-c", setting)]
     try:
         return subprocess.run(

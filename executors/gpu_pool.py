@@ -29,9 +29,7 @@ def visible(selection: str, count: int) -> tuple[str, ...]:
 
     Numbers count what is visible already. Raises UsageError for one that is not there.
     """
-    names = [name for name in os.environ.get(VISIBLE, "").split(",") if name] or [
-        str(n) for n in range(count)
-    ]
+    names = [name for name in os.environ.get(VISIBLE, "").split(",") if name] or [str(n) for n in range(count)]
     words = [str(n) for n in range(count)] if selection == "all" else selection.split(",")
     numbers = [int(word) for word in words if word.strip().isascii() and word.strip().isdecimal()]
     if len(numbers) != len(words) or len(set(numbers)) != len(numbers) or not numbers:
@@ -44,8 +42,7 @@ def visible(selection: str, count: int) -> tuple[str, ...]:
 def executors(devices: Sequence[str]) -> tuple[Executor, ...]:
     """One for each GPU, by the name that CUDA has for it; jobs of one GPU run one after the other."""
     return tuple(
-        ThreadPoolExecutor(1, f"gpu-{device}", isolate.environment.set, ({VISIBLE: device},))
-        for device in devices
+        ThreadPoolExecutor(1, f"gpu-{device}", isolate.environment.set, ({VISIBLE: device},)) for device in devices
     )
 
 
@@ -56,8 +53,7 @@ def on_each(
     if not gpus:
         return tuple(isolate.run(job, request, timeout_s=timeout_s) for request in requests)
     futures = [
-        gpu.submit(isolate.run, job, request, timeout_s=timeout_s)
-        for gpu, request in zip(gpus, requests, strict=True)
+        gpu.submit(isolate.run, job, request, timeout_s=timeout_s) for gpu, request in zip(gpus, requests, strict=True)
     ]
     try:
         return tuple(future.result() for future in futures)

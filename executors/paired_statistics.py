@@ -19,9 +19,7 @@ SETTLED = 0.0075
 FEWEST = 6  # rounds that can reject at 5 %: all on one side is 2 / 2^6 = 3 % by chance, of five 6 %
 MOST_BLOCKS = 8  # on a noisy machine; the interval is then about a third of what one block gives
 
-Times = list[
-    list[float]
-]  # by arm and round; a round's times are of one unit and were taken one after the other
+Times = list[list[float]]  # by arm and round; a round's times are of one unit and were taken one after the other
 
 
 @dataclass(frozen=True)

@@ -50,9 +50,7 @@ def current_source(worktree: Worktree) -> str:
     try:
         return worktree.file.read_bytes().decode()
     except UnicodeDecodeError:
-        raise RepositoryError(
-            f"{worktree.target} is not UTF-8; convert it, commit it, then run again."
-        ) from None
+        raise RepositoryError(f"{worktree.target} is not UTF-8; convert it, commit it, then run again.") from None
 
 
 def source_at(worktree: Worktree, commit: str) -> str:

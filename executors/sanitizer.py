@@ -29,20 +29,12 @@ def memcheck(workload: Workload, source: Path) -> GateRecord:
     """Watch one small launch of this version of the kernel file, in a process with a time limit."""
     tool = shutil.which("compute-sanitizer") or shutil.which(TOOLKIT)
     if tool is None:
-        return GateRecord(
-            GATE, "could-not-run", "compute-sanitizer, a part of the CUDA toolkit, is not installed"
-        )
+        return GateRecord(GATE, "could-not-run", "compute-sanitizer, a part of the CUDA toolkit, is not installed")
     with tempfile.TemporaryDirectory(prefix="kdiag-memcheck-") as folder:
         log = Path(folder) / "memcheck.log"
         # What the driver answers to questions of libraries is no finding.
         options = ["--tool", "memcheck", "--report-api-errors", "no", "--log-file", str(log)]
-        program = [
-            sys.executable,
-            "-m",
-            "kdiag.executors.ncu.profile_target",
-            str(workload.path),
-            str(source),
-        ]
+        program = [sys.executable, "-m", "kdiag.executors.ncu.profile_target", str(workload.path), str(source)]
         # torch hands out pieces of large blocks, inside which nothing is out of bounds.
         env = {
             **os.environ,
@@ -71,9 +63,7 @@ def judge(ended: Ended, log: str) -> GateRecord:
     summary = _SUMMARY.search(log)
     if count := int(summary[1]) if summary else len(found):
         more = f" ({count} in all)" if count > 1 else ""
-        return GateRecord(
-            GATE, "failed", (found[0] if found else "compute-sanitizer reports an error") + more
-        )
+        return GateRecord(GATE, "failed", (found[0] if found else "compute-sanitizer reports an error") + more)
     if summary is None or ended.exit_code:
         last = f"no output\n{log}\n{ended.stderr}".split("\n")
         reason = next(line.strip() for line in reversed(last) if line.strip())

@@ -87,9 +87,7 @@ def workload_of(operator: Operator, test: str | None, bench: str | None) -> Comm
     missing = [option for option, line in (("--test", test), ("--bench", bench)) if line is None]
     if missing and len(operator.test_files) != 1:
         found = _names(operator.test_files)
-        what = (
-            f"has several test files ({found})" if found else f"has no test_{operator.name.stem}.py in tests"
-        )
+        what = f"has several test files ({found})" if found else f"has no test_{operator.name.stem}.py in tests"
         raise UsageError(f"{operator.name} {what}; give {' and '.join(missing)}, {DRAFT}.")
     if bench is None and not operator.measured:
         raise UsageError(

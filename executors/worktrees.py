@@ -31,13 +31,9 @@ def plan_worktree(kernel_file: Path, kernel: str, run_dir: Path, date: str) -> W
     _refuse_unclean(repository, target)
     path = run_dir.resolve() / "worktree"
     if path.is_relative_to(repository):
-        raise RepositoryError(
-            f"The run directory {run_dir} is inside {repository}; choose one outside of it."
-        )
+        raise RepositoryError(f"The run directory {run_dir} is inside {repository}; choose one outside of it.")
     if path.exists() or (run_dir / "journal.jsonl").exists():
-        raise RepositoryError(
-            f"{run_dir} holds a run already; go on with it by --resume, or choose another directory."
-        )
+        raise RepositoryError(f"{run_dir} holds a run already; go on with it by --resume, or choose another directory.")
     uncommitted = tuple(name for _, name in status(repository, "normal"))
     branch = _new_branch(repository, _branch_name(kernel, date))
     return Worktree(path, branch, base.strip(), target, repository, uncommitted)
@@ -89,23 +85,17 @@ def reopen(worktree: Worktree, best_commit: str) -> None:
 
 def close(worktree: Worktree) -> None:
     """Remove the worktree with all that is in it; the branch and its commits stay."""
-    tell(
-        worktree.repository, "worktree", "remove", "--force", str(worktree.path), timeout_s=CHECKOUT_TIMEOUT_S
-    )
+    tell(worktree.repository, "worktree", "remove", "--force", str(worktree.path), timeout_s=CHECKOUT_TIMEOUT_S)
 
 
 def _refuse_unclean(repository: Path, target: Path) -> None:
     # The hash is compared too: `assume-unchanged` hides a modification from `git status`.
     recorded = ask(repository, "rev-parse", "--verify", "--quiet", f"HEAD:{target.as_posix()}")
     if recorded is None:
-        raise RepositoryError(
-            f"{target} is not in the last commit of {repository}; commit it, then run again."
-        )
+        raise RepositoryError(f"{target} is not in the last commit of {repository}; commit it, then run again.")
     on_disk = tell(repository, "hash-object", "--", str(target))
     if on_disk != recorded or status(repository, "no", target):
-        raise RepositoryError(
-            f"{target} has changes that are not committed; commit or stash them, then run again."
-        )
+        raise RepositoryError(f"{target} has changes that are not committed; commit or stash them, then run again.")
 
 
 def _branch_name(kernel: str, date: str) -> str:
@@ -134,9 +124,7 @@ def _check_out(worktree: Worktree) -> None:
     words = ("worktree", "add", "--quiet", str(worktree.path), worktree.branch)
     tell(worktree.repository, *words, timeout_s=CHECKOUT_TIMEOUT_S)
     if not worktree.file.is_file():
-        raise RepositoryError(
-            f"{worktree.target} did not appear in {worktree.path}; see `git sparse-checkout list`."
-        )
+        raise RepositoryError(f"{worktree.target} did not appear in {worktree.path}; see `git sparse-checkout list`.")
 
 
 def _is_our_commit_after(worktree: Worktree, parent: str) -> bool:

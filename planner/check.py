@@ -21,9 +21,7 @@ def rule_files(folder: Path | None) -> dict[str, str]:
         paths = sorted((*root.glob("playbook/*.toml"), *root.glob("causes/*.toml")))
         texts = {path.relative_to(root).as_posix(): path.read_text("utf-8", "replace") for path in paths}
     if not texts:
-        raise UsageError(
-            f"{folder} has neither playbook/*.toml nor causes/*.toml; name the folder above these."
-        )
+        raise UsageError(f"{folder} has neither playbook/*.toml nor causes/*.toml; name the folder above these.")
     return texts
 
 

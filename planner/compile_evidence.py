@@ -47,9 +47,7 @@ class Finding:
     reason: str = "this candidate was not compiled, so nothing is known from it"
 
 
-def judge(
-    proposal: Proposal, candidate: Compilation | None, parent: Compilation | None, cause: str
-) -> Finding:
+def judge(proposal: Proposal, candidate: Compilation | None, parent: Compilation | None, cause: str) -> Finding:
     """What the compilations of a candidate and its parent say of a candidate that is meant to treat `cause`."""
     if candidate is None or (isinstance(candidate, CompileFailure) and candidate.kind == "unavailable"):
         return Finding()
@@ -87,9 +85,7 @@ def parent_causes(parent: Compilation | None) -> tuple[Cause, ...]:
     }
     rules = load_causes()
     return tuple(
-        Cause(name, score, rules[name].bottleneck, evidence)
-        for name, (score, evidence) in found.items()
-        if evidence
+        Cause(name, score, rules[name].bottleneck, evidence) for name, (score, evidence) in found.items() if evidence
     )
 
 
@@ -102,12 +98,7 @@ def code(compilation: Compilation | None) -> tuple[str, ...] | None:
 
 def failures(launches: tuple[CompileEvidence, ...], name: str) -> tuple[Remark, ...]:
     """Remarks of one name that report a failure, each place and sentence once."""
-    failed = [
-        remark
-        for launch in launches
-        for remark in launch.remarks
-        if remark.name == name and not remark.passed
-    ]
+    failed = [remark for launch in launches for remark in launch.remarks if remark.name == name and not remark.passed]
     return tuple({(remark.where, remark.text): remark for remark in failed}.values())
 
 
@@ -126,22 +117,16 @@ def _spills(candidate: tuple[CompileEvidence, ...], parent: tuple[CompileEvidenc
     return Finding(speedup=SPILLS, confidence=SURE, evidence=(_frame(after, reason),), reason=reason)
 
 
-def _rejected_load(
-    candidate: tuple[CompileEvidence, ...], parent: tuple[CompileEvidence, ...]
-) -> Finding | None:
+def _rejected_load(candidate: tuple[CompileEvidence, ...], parent: tuple[CompileEvidence, ...]) -> Finding | None:
     failed = failures(candidate, TMA_LOAD_FAILED)
     if len(failed) <= len(failures(parent, TMA_LOAD_FAILED)):
         return None
-    reason = (
-        f"TMA is rejected for the load in line {failed[0].where.line} of the edited file: {failed[0].text}"
-    )
+    reason = f"TMA is rejected for the load in line {failed[0].where.line} of the edited file: {failed[0].text}"
     speedup = REJECTED_LOAD if _tma_stores(candidate) else REJECTED_LOAD_PLAIN_STORE
     return Finding(speedup=speedup, confidence=SURE, evidence=tuple(map(_evidence, failed)), reason=reason)
 
 
-def _cured(
-    candidate: tuple[CompileEvidence, ...], parent: tuple[CompileEvidence, ...], cause: str
-) -> Finding | None:
+def _cured(candidate: tuple[CompileEvidence, ...], parent: tuple[CompileEvidence, ...], cause: str) -> Finding | None:
     if cause == "mma-off-tensor-cores" and failures(parent, MMA) and not failures(candidate, MMA):
         passed = [r for launch in candidate for r in launch.remarks if r.name == MMA and r.passed]
         reason = "the compiler puts the mma on tensor cores now"
@@ -153,24 +138,18 @@ def _cured(
         if not failures(candidate, TMA_LOAD_FAILED):
             return Finding(confidence=SURE, reason="no TMA load is rejected any more")
         if _tma_stores(parent) > _tma_stores(candidate):
-            return Finding(
-                confidence=SURE, reason="the load stays rejected, but fewer stores go through TMA beside it"
-            )
+            return Finding(confidence=SURE, reason="the load stays rejected, but fewer stores go through TMA beside it")
     return None
 
 
 def _without_effect(
-    proposal: Proposal,
-    candidate: tuple[CompileEvidence, ...],
-    parent: tuple[CompileEvidence, ...],
-    cause: str,
+    proposal: Proposal, candidate: tuple[CompileEvidence, ...], parent: tuple[CompileEvidence, ...], cause: str
 ) -> Finding | None:
     """The cause is one the compiler can see, the parent has it, and the candidate has it still."""
     remains = {
         "mma-off-tensor-cores": bool(failures(parent, MMA)) and bool(failures(candidate, MMA)),
         "register-spills": bool(stack_bytes(parent)) and bool(stack_bytes(candidate)),
-        "tma-load-rejected": bool(failures(parent, TMA_LOAD_FAILED))
-        and bool(failures(candidate, TMA_LOAD_FAILED)),
+        "tma-load-rejected": bool(failures(parent, TMA_LOAD_FAILED)) and bool(failures(candidate, TMA_LOAD_FAILED)),
     }
     if not remains.get(cause, False):
         return None
@@ -183,9 +162,7 @@ def _without_effect(
 
 
 def _tma_stores(launches: tuple[CompileEvidence, ...]) -> int:
-    stores = [
-        r.where for launch in launches for r in launch.remarks if r.passed and r.instruction == TMA_STORE
-    ]
+    stores = [r.where for launch in launches for r in launch.remarks if r.passed and r.instruction == TMA_STORE]
     return len(set(stores))
 
 

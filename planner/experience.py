@@ -90,9 +90,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     if version > VERSION:
         raise ValueError("a newer kdiag has written it")
     if version < VERSION:
-        with suppress(
-            sqlite3.OperationalError
-        ):  # another process is at it, or the file system cannot: as safe
+        with suppress(sqlite3.OperationalError):  # another process is at it, or the file system cannot: as safe
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(CREATE)
         connection.execute(f"PRAGMA user_version = {VERSION}")

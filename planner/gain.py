@@ -45,15 +45,11 @@ def expectation(graph: Graph, optimization: Optimization, variant: str, case: Ci
     named = list(dict.fromkeys(treat.cause for treat in optimization.treats))
     scores = {cause.id: cause.score for cause in found}
     total = sum(score**2 for score in scores.values())
-    weights = {id_: score**2 / total for id_, score in scores.items()} or {
-        id_: SHRINK / len(named) for id_ in named
-    }
+    weights = {id_: score**2 / total for id_, score in scores.items()} or {id_: SHRINK / len(named) for id_ in named}
     known = {id_: told for id_ in weights if (told := candidate.estimate(id_)) is not None}
     mixed = _mixed([(weights[id_], told) for id_, told in known.items()]) if known else NO_EFFECT
     trust = mixed.trust if found else TRUST_NOTHING
-    leading = next(
-        (t.cause for t in optimization.treats if matches(t.variant, variant)), (*named, "unknown")[0]
-    )
+    leading = next((t.cause for t in optimization.treats if matches(t.variant, variant)), (*named, "unknown")[0])
     if found and known:
         leading = max(known, key=lambda id_: weights[id_] * (abs(known[id_].mid) + 1))
         reasons = [_reason(candidate, id_, scores[id_], told) for id_, told in known.items()]

@@ -40,9 +40,7 @@ def build(playbook: Mapping[str, Optimization], causes: Mapping[str, CauseRule])
         graph.add_node(f"cause:{cause.id}", kind="cause")
         graph.add_node(f"bottleneck:{cause.bottleneck}", kind="bottleneck")
         graph.add_edge(f"cause:{cause.id}", f"bottleneck:{cause.bottleneck}", kind="indicates")
-        for symptom in {
-            test.metric for pattern in cause.patterns for test in pattern.tests if test.role == "shows"
-        }:
+        for symptom in {test.metric for pattern in cause.patterns for test in pattern.tests if test.role == "shows"}:
             graph.add_node(f"symptom:{symptom}", kind="symptom")
             graph.add_edge(f"symptom:{symptom}", f"cause:{cause.id}", kind="indicates")
     for optimization in playbook.values():
@@ -89,9 +87,7 @@ def inverses(graph: Graph, optimization: str) -> tuple[str, ...]:
     """The variants of an optimization that undo its others, as patterns: those that conflict with it."""
     edges = relations(graph, "conflicts")
     return tuple(
-        dict.fromkeys(
-            e.variant for source, e in edges if source == e.optimization == optimization and e.variant
-        )
+        dict.fromkeys(e.variant for source, e in edges if source == e.optimization == optimization and e.variant)
     )
 
 

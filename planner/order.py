@@ -23,9 +23,7 @@ def tier_order(diagnosis: Diagnosis | None) -> tuple[int, ...]:
     return (*first, *(tier for tier in TIERS if tier not in first))
 
 
-def sort_key(
-    draft: Suggestion, cost_s: float, tiers: tuple[int, ...] | None
-) -> tuple[bool, float, float, str]:
+def sort_key(draft: Suggestion, cost_s: float, tiers: tuple[int, ...] | None) -> tuple[bool, float, float, str]:
     """What can be applied first; by time saved; without a cause by tier, with what is known to be slower last.
 
     Variants that tie, to a percent of the time, stay in the order in which their edit offers them.

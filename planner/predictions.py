@@ -49,9 +49,7 @@ def check(
     if faster is None:
         return Prediction(cause, "confirmed", "open", f"as predicted: {figures}; not timed")
     text = f"{cause} was a limiter" if faster else f"no faster for it, so {cause} was not the limiter"
-    return Prediction(
-        cause, "confirmed", "supported" if faster else "refuted", f"as predicted: {figures}; {text}"
-    )
+    return Prediction(cause, "confirmed", "supported" if faster else "refuted", f"as predicted: {figures}; {text}")
 
 
 def _values(move: str, before: Observations, after: Observations) -> tuple[float, float] | None:

@@ -15,25 +15,14 @@ from kdiag.planner.compile_evidence import code, judge, parent_causes
 from kdiag.planner.gain import Expectation, after_kept, capped, expectation
 from kdiag.planner.groups import Circumstances
 from kdiag.planner.order import sort_key, tier_order
-from kdiag.records import (
-    Cause,
-    Compilation,
-    Diagnosis,
-    Evidence,
-    ExpectedSpeedup,
-    PastTrial,
-    Proposal,
-    Suggestion,
-)
+from kdiag.records import Cause, Compilation, Diagnosis, Evidence, ExpectedSpeedup, PastTrial, Proposal, Suggestion
 from kdiag.rules import load_playbook
 from kdiag.rules.load_playbook import Optimization
 from kdiag.workload import source_hash
 
 # What a compiler remark proves of the unedited kernel is surer than what a profile suggests.
 PROVEN_BY_COMPILER = 0.9
-EXPLAIN_ROUNDING = (
-    "It changes rounding: it waits for --allow-rounding or for a workload that declares a tolerance."
-)
+EXPLAIN_ROUNDING = "It changes rounding: it waits for --allow-rounding or for a workload that declares a tolerance."
 
 
 @dataclass(frozen=True)
@@ -68,9 +57,7 @@ def rank(inputs: PlanInputs) -> tuple[Suggestion, ...]:
     playbook = load_playbook.load()
     causes = _causes(inputs)
     duplicates = _duplicates(inputs)
-    drafts = [
-        _suggest(inputs, playbook[p.variant.optimization], p, causes, duplicates) for p in inputs.proposals
-    ]
+    drafts = [_suggest(inputs, playbook[p.variant.optimization], p, causes, duplicates) for p in inputs.proposals]
     proposed = {proposal.variant.optimization for proposal in inputs.proposals}
     drafts += [_without_executor(inputs, o, causes) for o in playbook.values() if o.id not in proposed]
     known = any(cause.id != "unknown" for cause in causes) and not inputs.by_tier
@@ -98,9 +85,7 @@ def _duplicates(inputs: PlanInputs) -> Mapping[tuple[str, str], str]:
     first: dict[tuple[str, ...], str] = {}
     duplicates = {}
     for proposal in inputs.proposals:
-        hashes = (
-            code(inputs.compiled.get(source_hash(proposal.source))) if proposal.source is not None else None
-        )
+        hashes = code(inputs.compiled.get(source_hash(proposal.source))) if proposal.source is not None else None
         if hashes is None:
             continue
         name = f"{proposal.variant.optimization} {proposal.variant.name}"
@@ -152,9 +137,7 @@ def _expected(
     return after_kept(graph, pair, inputs.kept, inputs.target, alone)
 
 
-def _without_executor(
-    inputs: PlanInputs, optimization: Optimization, causes: tuple[Cause, ...]
-) -> Suggestion:
+def _without_executor(inputs: PlanInputs, optimization: Optimization, causes: tuple[Cause, ...]) -> Suggestion:
     pair = (optimization.id, "")
     return _draft(inputs, optimization, pair, _expected(inputs, optimization, pair, causes), causes)
 
@@ -199,9 +182,7 @@ def _partners(inputs: PlanInputs, pair: tuple[str, str]) -> list[tuple[str, str]
     ]
 
 
-def _cap(
-    inputs: PlanInputs, optimization: Optimization, speedup: ExpectedSpeedup
-) -> tuple[ExpectedSpeedup, str]:
+def _cap(inputs: PlanInputs, optimization: Optimization, speedup: ExpectedSpeedup) -> tuple[ExpectedSpeedup, str]:
     if inputs.headroom is None:
         return speedup, "Headroom unknown: not capped by a roofline."
     if optimization.lifts_roof:

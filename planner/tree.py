@@ -14,9 +14,7 @@ from typing import Literal, cast, get_args
 from kdiag.planner import graph as rules
 from kdiag.records import Prediction, Suggestion, parts
 
-State = Literal[
-    "open", "not-applicable", "no-op", "kept", "reverted", "inconclusive", "crashed", "blocked", "outraced"
-]
+State = Literal["open", "not-applicable", "no-op", "kept", "reverted", "inconclusive", "crashed", "blocked", "outraced"]
 TRIED = frozenset(get_args(State)) - {"open", "not-applicable", "blocked"}
 Path = tuple[str, str]
 _Nested = Mapping[str, Mapping[str, Mapping[str, Mapping[str, Mapping[str, object]]]]]
@@ -49,9 +47,7 @@ class PriorityTree:
 
     def next_open(self) -> Suggestion | None:
         """The suggestion to try next: not refuted before refuted, not lowered before lowered, then by rank."""
-        candidates = [
-            leaf.suggestion for leaf in self.leaves if leaf.state == "open" and leaf.suggestion.applicable
-        ]
+        candidates = [leaf.suggestion for leaf in self.leaves if leaf.state == "open" and leaf.suggestion.applicable]
         return min(candidates, key=self._priority, default=None)
 
     def record(self, optimization: str, variant: str, state: State, reason: str) -> PriorityTree:
@@ -101,9 +97,7 @@ class PriorityTree:
         causes: dict[str, dict[str, dict[str, dict[str, object]]]] = {}
         for leaf in self._ordered():
             s = leaf.suggestion
-            variants = (
-                causes.setdefault(s.cause, {}).setdefault(str(s.tier), {}).setdefault(s.optimization, {})
-            )
+            variants = causes.setdefault(s.cause, {}).setdefault(str(s.tier), {}).setdefault(s.optimization, {})
             variants[s.variant] = {"state": leaf.state, "reason": leaf.reason, "rank": s.rank}
         later = {"lowered": sorted(self.lowered), "refuted": sorted(self.refuted)}
         return {"bottleneck": self.bottleneck, "causes": causes, **later}
@@ -181,9 +175,7 @@ def _settle(graph: rules.Graph, leaf: Node, kept: list[Path], openers: set[str])
         return leaf
     for other in kept:
         if rules.conflict(graph, leaf.pair, other):
-            return replace(
-                leaf, state="not-applicable", reason=f"would undo {' '.join(other)}, which was kept"
-            )
+            return replace(leaf, state="not-applicable", reason=f"would undo {' '.join(other)}, which was kept")
     if leaf.suggestion.applicable:
         return leaf
     for source, edge in rules.relations(graph, "requires"):

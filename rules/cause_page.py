@@ -17,11 +17,7 @@ CEILINGS = ((0.95, "can prove it"), (0.7, "is strong evidence"), (0.0, "is a sus
 
 def render(rule: CauseRule) -> str:
     """The page as Markdown."""
-    idle = (
-        f" ({rule.when_idle} where neither SMs nor memory are busy)"
-        if rule.when_idle != rule.bottleneck
-        else ""
-    )
+    idle = f" ({rule.when_idle} where neither SMs nor memory are busy)" if rule.when_idle != rule.bottleneck else ""
     parts = [
         f"# {rule.title}",
         f"`{rule.id}`, a cause of the class **{rule.bottleneck}**{idle}.",
@@ -37,10 +33,7 @@ def render(rule: CauseRule) -> str:
         parts += [*_counters(rule)]
     if rule.outranks:
         behind = ", ".join(f"`{name}`" for name in rule.outranks)
-        parts += [
-            "## What it explains",
-            f"Where this cause is certain these are only its consequences: {behind}.",
-        ]
+        parts += ["## What it explains", f"Where this cause is certain these are only its consequences: {behind}."]
     if rule.examples:
         parts += ["## Examples", *(_example(each.name, each.shown, each.metrics) for each in rule.examples)]
     return "\n\n".join(parts) + "\n"
@@ -50,18 +43,10 @@ def _pattern(pattern: Pattern) -> str:
     said = next(words for ceiling, words in CEILINGS if pattern.ceiling >= ceiling)
     rows = ["| observation | 0 at | 1 at | counts | why |", "|---|---|---|---|---|"]
     for test in pattern.tests:
-        role = (
-            "caps it"
-            if test.role == "excludes"
-            else "for it" + (f", x {test.weight:g}" if test.weight != 1 else "")
-        )
+        role = "caps it" if test.role == "excludes" else "for it" + (f", x {test.weight:g}" if test.weight != 1 else "")
         needed = "" if test.required else ", if known"
         rows.append(f"| `{test.metric}` | {test.none:g} | {test.full:g} | {role}{needed} | {test.reason} |")
-    only = (
-        f" Used without {', '.join(f'`{name}`' for name in pattern.only_without)}."
-        if pattern.only_without
-        else ""
-    )
+    only = f" Used without {', '.join(f'`{name}`' for name in pattern.only_without)}." if pattern.only_without else ""
     head = f"### {pattern.name[0].upper()}{pattern.name[1:]}\n\nAt most {pattern.ceiling:g}: it {said}.{only}"
     return head + "\n\n" + "\n".join(rows)
 
@@ -82,9 +67,7 @@ def _counters(rule: CauseRule) -> list[str]:
     """What the names of counters stand for."""
     asked = {test.metric: None for pattern in rule.patterns for test in pattern.tests}
     known = load_metrics()
-    lines = [
-        f"* `{name}`: {known[name].meaning} (`{known[name].names[0]}`)" for name in asked if name in known
-    ]
+    lines = [f"* `{name}`: {known[name].meaning} (`{known[name].names[0]}`)" for name in asked if name in known]
     return ["\n".join(lines)] if lines else []
 
 

@@ -121,8 +121,6 @@ def _cause(name: str, entry: dict[str, Any]) -> CauseRule:
 def load_causes() -> Mapping[str, CauseRule]:
     """Return every cause by its id, the name of its file. Raises KdiagError for a malformed file."""
     folder = files("kdiag.rules").joinpath("causes")
-    pages = sorted(
-        (page for page in folder.iterdir() if page.name.endswith(".toml")), key=lambda page: page.name
-    )
+    pages = sorted((page for page in folder.iterdir() if page.name.endswith(".toml")), key=lambda page: page.name)
     rules = [parse(page.name, page.read_text(encoding="utf-8")) for page in pages]
     return {rule.id: rule for rule in rules}

@@ -44,9 +44,7 @@ class Device:
 def load_devices() -> Mapping[str, Device]:
     """Return every card by each of its names. Raises TypeError or KeyError for a malformed file."""
     folder = files("kdiag.rules").joinpath("devices")
-    pages = sorted(
-        (page for page in folder.iterdir() if page.name.endswith(".toml")), key=lambda page: page.name
-    )
+    pages = sorted((page for page in folder.iterdir() if page.name.endswith(".toml")), key=lambda page: page.name)
     devices: dict[str, Device] = {}
     for page in pages:
         entry = tomllib.loads(page.read_text(encoding="utf-8"))

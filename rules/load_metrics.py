@@ -28,6 +28,5 @@ def load_metrics() -> Mapping[str, Metric]:
     """
     text = files("kdiag.rules").joinpath("metrics.toml").read_text(encoding="utf-8")
     return {
-        name: Metric(name=name, names=tuple(entry.pop("names")), **entry)
-        for name, entry in tomllib.loads(text).items()
+        name: Metric(name=name, names=tuple(entry.pop("names")), **entry) for name, entry in tomllib.loads(text).items()
     }

@@ -94,12 +94,8 @@ class Optimization:
 @cache
 def load() -> Mapping[str, Optimization]:
     """The bundled playbook by id, in the order of the ids. Raises KdiagError where a file breaks the schema."""
-    entries = [
-        entry for entry in files(__package__).joinpath("playbook").iterdir() if entry.name.endswith(".toml")
-    ]
-    playbook = [
-        parse(entry.name, entry.read_text()) for entry in sorted(entries, key=lambda entry: entry.name)
-    ]
+    entries = [entry for entry in files(__package__).joinpath("playbook").iterdir() if entry.name.endswith(".toml")]
+    playbook = [parse(entry.name, entry.read_text()) for entry in sorted(entries, key=lambda entry: entry.name)]
     return {optimization.id: optimization for optimization in playbook}
 
 
@@ -127,9 +123,7 @@ def parse(name: str, text: str) -> Optimization:
         lifts_roof=table.get("lifts_roof") is True,
         targets=_targets(name, table.get("targets")),
         treats=tuple(_treat(name, entry) for entry in _tables(name, table, "treats")),
-        edges=tuple(
-            _edge(name, kind, entry) for kind in get_args(EdgeKind) for entry in _tables(name, table, kind)
-        ),
+        edges=tuple(_edge(name, kind, entry) for kind in get_args(EdgeKind) for entry in _tables(name, table, kind)),
     )
 
 
@@ -169,12 +163,7 @@ def _is_move(move: object) -> bool:
 def _edge(name: str, kind: EdgeKind, table: Table) -> Edge:
     source, target = _optional(name, table, "variant"), _optional(name, table, "target_variant")
     return Edge(
-        kind,
-        source,
-        _text(name, table, "optimization"),
-        target,
-        _text(name, table, "reason"),
-        _gains(name, table),
+        kind, source, _text(name, table, "optimization"), target, _text(name, table, "reason"), _gains(name, table)
     )
 
 

@@ -96,9 +96,7 @@ def _typed(name: str, key: str, value: object, hint: Any) -> object:
 
 def _consistent(policy: Policy) -> Policy:
     if not policy.title or not 0 <= policy.low_priority_pct <= policy.keep_pct or policy.slower_pct < 0:
-        raise PolicyError(
-            f"policy {policy.name} needs a title and 0 <= low_priority_pct <= keep_pct, slower_pct >= 0"
-        )
+        raise PolicyError(f"policy {policy.name} needs a title and 0 <= low_priority_pct <= keep_pct, slower_pct >= 0")
     if policy.error_factor < 1:
         raise PolicyError(f"policy {policy.name} needs an error_factor of at least 1")
     return policy

@@ -47,14 +47,10 @@ def load() -> Mapping[str, Page]:
     folder = files(PACKAGE)
     optimizations = {entry.reference: entry.id for entry in load_playbook.load().values()}
     texts = {e.name: e.read_text() for e in folder.iterdir() if e.name.endswith(".md") and e.name != INDEX}
-    pages = [
-        _page(name, "optimization", texts[file]) for file, name in optimizations.items() if file in texts
-    ]
+    pages = [_page(name, "optimization", texts[file]) for file, name in optimizations.items() if file in texts]
     pages += [_page(name, "cause", render(rule)) for name, rule in sorted(load_causes().items())]
     pages += [
-        _page(file.removesuffix(".md"), "concept", texts[file])
-        for file in sorted(texts)
-        if file not in optimizations
+        _page(file.removesuffix(".md"), "concept", texts[file]) for file in sorted(texts) if file not in optimizations
     ]
     return {page.name: page for page in pages}
 
@@ -81,9 +77,7 @@ def find(wanted: str) -> tuple[Page | None, tuple[Page, ...]]:
 
 
 def _page(name: str, kind: Kind, text: str) -> Page:
-    title = next(
-        (line.removeprefix("# ").strip() for line in text.splitlines() if line.startswith("# ")), name
-    )
+    title = next((line.removeprefix("# ").strip() for line in text.splitlines() if line.startswith("# ")), name)
     return Page(name, kind, title, text)
 
 

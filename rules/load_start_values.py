@@ -16,9 +16,7 @@ KEPT = 1.02
 def load() -> tuple[PastTrial, ...]:
     """All of them; `benchmarks/ranking` measured them, and its `start_values.py` wrote the files."""
     folder = files("kdiag.rules").joinpath("start_values")
-    named = sorted(
-        (entry for entry in folder.iterdir() if entry.name.endswith(".json")), key=lambda e: e.name
-    )
+    named = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".json")), key=lambda e: e.name)
     return tuple(trial for entry in named for trial in parse(json.loads(entry.read_text("utf-8"))))
 
 
@@ -30,11 +28,7 @@ def parse(card: dict[str, object]) -> tuple[PastTrial, ...]:
 
 
 def _trial(
-    card: dict[str, object],
-    kernel: dict[str, object],
-    optimization: str,
-    variant: str,
-    outcome: float | VerdictName,
+    card: dict[str, object], kernel: dict[str, object], optimization: str, variant: str, outcome: float | VerdictName
 ) -> PastTrial:
     speedup = outcome if isinstance(outcome, int | float) else None
     verdict: VerdictName = "keep" if speedup is not None and speedup >= KEPT else "revert"

@@ -41,9 +41,7 @@ class Project:
     def fingerprint(self) -> dict[str, str]:
         """SHA-256 of every file of the user's checkout, and of what git keeps for it apart from the new branch."""
         ours = [
-            path
-            for path in self.root.rglob("*")
-            if path.is_file() and ".git" not in path.relative_to(self.root).parts
+            path for path in self.root.rglob("*") if path.is_file() and ".git" not in path.relative_to(self.root).parts
         ]
         kept = [self.root / ".git" / name for name in ("index", "HEAD", "config")]
         return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in (*ours, *kept)}

@@ -27,6 +27,4 @@ def experience(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--record-runs", default="", help="folder for what GPU tests measure, to be replayed without one"
-    )
+    parser.addoption("--record-runs", default="", help="folder for what GPU tests measure, to be replayed without one")

@@ -20,12 +20,7 @@ CODES = {"bfloat16": 4, "float8_e4m3fn": 10, "float8_e5m2": 12, "float8_e8m0fnu"
 _Nothing = ctypes.CFUNCTYPE(ctypes.c_int)
 _Version = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int))
 _Lookup = ctypes.CFUNCTYPE(
-    ctypes.c_int,
-    ctypes.c_char_p,
-    ctypes.POINTER(ctypes.c_void_p),
-    ctypes.c_int,
-    ctypes.c_uint64,
-    ctypes.c_void_p,
+    ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p
 )
 _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 

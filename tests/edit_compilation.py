@@ -91,9 +91,7 @@ def arguments(function: Any, source: str) -> list[Any]:
     values: list[Any] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in (lists := array_lists(source)):
-            one = torch.empty(
-                [EXTENT] * known.get(lists[parameter.name], 1), dtype=torch.float32, device="meta"
-            )
+            one = torch.empty([EXTENT] * known.get(lists[parameter.name], 1), dtype=torch.float32, device="meta")
             values.append([one, one])
         elif parameter.name in known:
             dtype = torch.int32 if parameter.name in indices else torch.float32

@@ -131,9 +131,7 @@ class Bench(Recorder):
     def subject(self, entry: Entry, source: str) -> Subject:
         """A version as edits are shown it: with its launches."""
         launches = (captured.launch for captured in self.run(entry, source).launches)
-        return Subject(
-            source, entry.kernel, TARGET, tuple(one for one in launches if one.kernel == entry.kernel)
-        )
+        return Subject(source, entry.kernel, TARGET, tuple(one for one in launches if one.kernel == entry.kernel))
 
     def _run(self, entry: Entry, source: str) -> Ran:
         assert self.emulation is not None

@@ -147,15 +147,11 @@ def _one_number(kernel, grid, x, *rest):
 
 
 def _last_block(kernel):
-    return lambda: launched(
-        kernel, 4, ramp(64), torch.empty(4), torch.zeros(1, dtype=torch.int32), torch.empty(1)
-    )
+    return lambda: launched(kernel, 4, ramp(64), torch.empty(4), torch.zeros(1, dtype=torch.int32), torch.empty(1))
 
 
 def _locked(released):
-    return lambda: launched(
-        locked_add, 4, ramp(64), torch.zeros(1, dtype=torch.int32), torch.zeros(16), released
-    )
+    return lambda: launched(locked_add, 4, ramp(64), torch.zeros(1, dtype=torch.int32), torch.zeros(16), released)
 
 
 def _marked(once):

@@ -67,9 +67,7 @@ def check(got: np.ndarray, cases: list[tuple[Any, ...]], expected: Callable[...,
     for result, case in zip(widen(got).tolist(), cases, strict=True):
         wanted = expected(*case)
         same = result == wanted and math.copysign(1, result) == math.copysign(1, wanted)
-        assert same or (math.isnan(result) and math.isnan(wanted)), (
-            f"{what} {case}: {result!r} is not {wanted!r}"
-        )
+        assert same or (math.isnan(result) and math.isnan(wanted)), f"{what} {case}: {result!r} is not {wanted!r}"
 
 
 def pairs(dtype: Any, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

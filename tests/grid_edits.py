@@ -22,9 +22,7 @@ def persistent(source: str, kernel: str, blocks: int = 1) -> Any:
 
 
 def swizzled(source: str, kernel: str, size: int = 8) -> Any:
-    return Swizzle().apply(
-        Subject(source, kernel), Variant("I", f"group_size_m={size}", {"group_size_m": size})
-    )
+    return Swizzle().apply(Subject(source, kernel), Variant("I", f"group_size_m={size}", {"group_size_m": size}))
 
 
 def applied(outcome: Any) -> str:

@@ -3,17 +3,7 @@
 from dataclasses import replace
 
 from kdiag.planner.rank import PlanInputs, rank
-from kdiag.records import (
-    Cause,
-    CompileEvidence,
-    Diagnosis,
-    Evidence,
-    Launch,
-    Place,
-    Proposal,
-    Remark,
-    Variant,
-)
+from kdiag.records import Cause, CompileEvidence, Diagnosis, Evidence, Launch, Place, Proposal, Remark, Variant
 from kdiag.workload import source_hash
 
 ROUNDING = {"D", "H"}
@@ -46,9 +36,7 @@ REJECTED = remark("RemarkMemoryTmaLoadFailed", False, "", "TMA only supports zer
 
 def diagnosis(*causes, confidence=0.8, bottleneck="compute"):
     evidence = (Evidence("metric", "issue_pct", 64.0, "%"),)
-    return Diagnosis(
-        bottleneck, confidence, tuple(Cause(name, score, bottleneck, evidence) for name, score in causes)
-    )
+    return Diagnosis(bottleneck, confidence, tuple(Cause(name, score, bottleneck, evidence) for name, score in causes))
 
 
 def plan(*proposals, **inputs):

@@ -13,10 +13,7 @@ WRONG = {
     "skips-half": (STORE, STORE.replace("(row, columns)", "(row // 2, columns)")),
     "pads-with-zero": ('padding_value=-float("inf")', "padding_value=0.0"),
     "wrong-scale": ("ct.exp(values - largest)", "ct.exp2(values - largest)"),
-    "wrong-row": (
-        "(row, columns), check_bounds=True, padding",
-        "(row ^ 1, columns), check_bounds=True, padding",
-    ),
+    "wrong-row": ("(row, columns), check_bounds=True, padding", "(row ^ 1, columns), check_bounds=True, padding"),
 }
 
 
@@ -27,7 +24,5 @@ def propose(subject: Subject, file: str) -> tuple[Proposal, ...]:
     for name, (old, new) in WRONG.items():
         if old in subject.source:
             edited = subject.source.replace(old, new)
-            proposals.append(
-                Proposal(Variant("H", name), f"planted: {name}", "changes-rounding", edited, None, None)
-            )
+            proposals.append(Proposal(Variant("H", name), f"planted: {name}", "changes-rounding", edited, None, None))
     return tuple(proposals)

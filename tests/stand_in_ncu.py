@@ -47,11 +47,7 @@ FAILURES = {
     ),
     "unknown-error": "==ERROR== UnknownError",
 }
-PLAYS = (
-    *("good", "launch-failed", "no-counter", "no-report", "hang", "deaf"),
-    *REFUSALS,
-    *FAILURES,
-)
+PLAYS = (*("good", "launch-failed", "no-counter", "no-report", "hang", "deaf"), *REFUSALS, *FAILURES)
 
 
 class Parser(argparse.ArgumentParser):
@@ -59,9 +55,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         option = re.search(r"(--?[\w-]+)", message)
-        sys.stderr.write(
-            f"==ERROR== unrecognised option '{option and option[1]}'. Use --help for further details.\n"
-        )
+        sys.stderr.write(f"==ERROR== unrecognised option '{option and option[1]}'. Use --help for further details.\n")
         sys.exit(1)
 
 
@@ -139,9 +133,7 @@ class StandIn:
         else:
             self.say("==WARNING== No kernels were profiled.")
             if self.given.kernel_name or self.given.nvtx:
-                listed = "".join(
-                    f"\n{number}. {name}" for number, name in enumerate(dict.fromkeys(kernels()), 1)
-                )
+                listed = "".join(f"\n{number}. {name}" for number, name in enumerate(dict.fromkeys(kernels()), 1))
                 self.say("Available Kernels:" + listed)
         return code
 

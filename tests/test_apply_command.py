@@ -48,8 +48,7 @@ def test_a_variant_by_name(softmax: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize(
-    ("variant", "settings"),
-    [("occupancy=2", {"occupancy": 2}), ("num_worker_warps=8", {"num_worker_warps": 8})],
+    ("variant", "settings"), [("occupancy=2", {"occupancy": 2}), ("num_worker_warps=8", {"num_worker_warps": 8})]
 )
 def test_a_variant_by_setting(
     softmax: Path, variant: str, settings: dict[str, int], capsys: pytest.CaptureFixture[str]

@@ -28,17 +28,7 @@ def softmax(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, dict[str
     made = project(tmp_path_factory.mktemp("softmax"), "softmax")
     (made.root / "notes.txt").write_text("the user's own, not in git\n")
     before = made.fingerprint()
-    command = [
-        sys.executable,
-        "-m",
-        "kdiag",
-        "auto",
-        str(made.root),
-        "--yes",
-        "--json",
-        "--run-dir",
-        str(made.run_dir),
-    ]
+    command = [sys.executable, "-m", "kdiag", "auto", str(made.root), "--yes", "--json", "--run-dir", str(made.run_dir)]
     done = subprocess.run([*command, *SOFTMAX], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return made, before, json.loads(done.stdout)
@@ -53,17 +43,13 @@ def test_the_first_step_is_the_right_one(softmax: tuple[Project, dict[str, str],
     assert summary["schema"] == "kdiag.auto/1"
 
 
-def test_the_users_checkout_is_byte_identical(
-    softmax: tuple[Project, dict[str, str], dict[str, Any]],
-) -> None:
+def test_the_users_checkout_is_byte_identical(softmax: tuple[Project, dict[str, str], dict[str, Any]]) -> None:
     made, before, _ = softmax
     assert made.fingerprint() == before
     assert made.git("status", "--porcelain") == "?? notes.txt\n"
 
 
-def test_the_branch_holds_one_commit_per_kept_edit(
-    softmax: tuple[Project, dict[str, str], dict[str, Any]],
-) -> None:
+def test_the_branch_holds_one_commit_per_kept_edit(softmax: tuple[Project, dict[str, str], dict[str, Any]]) -> None:
     made, _, summary = softmax
     kept = [row for row in summary["iterations"] if row["verdict"] == "keep" and row["n"] > 0]
     log = made.git("log", "--format=%s", f"HEAD..{summary['branch']}").splitlines()
@@ -110,9 +96,7 @@ def two_edits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("two_edits")
-def test_without_a_gpu_candidates_are_compiled_patches(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_gpu_candidates_are_compiled_patches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = project(tmp_path, "softmax")
     before = made.fingerprint()
     code, summary = auto(made, capsys, "--budget", "9999")

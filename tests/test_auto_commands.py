@@ -32,22 +32,14 @@ def commands(folder: Path, *, wrong: bool = False, sneaky: bool = False) -> Proj
     made = project(folder, "softmax")
     (made.root / "bench.py").write_text(BENCH)
     (made.root / "check.py").write_text(TEST.replace("WRONG", str(wrong)).replace("SNEAKY", str(sneaky)))
-    lines = [
-        'kernel = "softmax.py"',
-        "[test]",
-        'command = "python check.py"',
-        "[bench]",
-        'command = "python bench.py"',
-    ]
+    lines = ['kernel = "softmax.py"', "[test]", 'command = "python check.py"', "[bench]", 'command = "python bench.py"']
     (made.root / "kdiag.toml").write_text("\n".join(lines) + "\n")
     made.git("add", "-A")
     made.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qm", "commands")
     return made
 
 
-def test_the_commit_holds_the_candidate_that_was_measured(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commit_holds_the_candidate_that_was_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = commands(tmp_path)
     code, summary = auto(made, capsys, "--budget", "9999")
     assert code == 0, summary
@@ -57,8 +49,7 @@ def test_the_commit_holds_the_candidate_that_was_measured(
     assert {row["verdict"] for row in summary["iterations"][2:]} <= {"inconclusive", "no-op"}
     trials = memory("softmax_kernel", "sm_90", pytest.fail).known
     assert [(t.optimization, t.variant, t.verdict, t.speedup) for t in reversed(trials)] == [
-        (row["optimization"], row["variant"], row["verdict"], row["speedup"])
-        for row in summary["iterations"][1:]
+        (row["optimization"], row["variant"], row["verdict"], row["speedup"]) for row in summary["iterations"][1:]
     ]
     assert {"exponentials", "exact_divisions", "gathers"} <= set(trials[-1].features)
     assert trials[-1].low is not None
@@ -100,12 +91,8 @@ def test_a_run_that_asks_goes_on_from_its_journal_alone_and_ends_at_its_target(
 ) -> None:
     made = commands(tmp_path)
     target = ("--target-metric", "gbps", "--target-value", "700", "--max-iterations", "30")
-    asks = replace(
-        load_policies.load("tilegym"), ask_when=("balanced", "memory", "compute", "latency", "unknown")
-    )
-    monkeypatch.setattr(
-        request, "load", {"tilegym": asks, "optimize-loop": request.load("optimize-loop")}.get
-    )
+    asks = replace(load_policies.load("tilegym"), ask_when=("balanced", "memory", "compute", "latency", "unknown"))
+    monkeypatch.setattr(request, "load", {"tilegym": asks, "optimize-loop": request.load("optimize-loop")}.get)
     code, asked = auto(made, capsys, "--policy", "tilegym", *target)
     assert (code, [row["n"] for row in asked["iterations"]]) == (3, [0])
     assert "the policy tilegym asks you to decide" in asked["stop_reason"]

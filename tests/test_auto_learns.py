@@ -37,11 +37,7 @@ def test_a_race_chooses_the_variant_and_its_losers_are_not_tried(run):
     rows, races, trees = run(bench)
     fates = {each["variant"]: each["fate"] for each in races[0]["standings"]}
     assert (races[0]["optimization"], fates[rows[0]["variant"]]) == ("H", "won")
-    assert (rows[0]["verdict"], rows[0]["speedup"], rows[0]["prediction"]["conclusion"]) == (
-        "keep",
-        2.0,
-        "supported",
-    )
+    assert (rows[0]["verdict"], rows[0]["speedup"], rows[0]["prediction"]["conclusion"]) == ("keep", 2.0, "supported")
     lost = {variant for variant, fate in fates.items() if fate == "lost"}
     assert len(lost) > 1
     assert not {("H", variant) for variant in lost} & {(row["optimization"], row["variant"]) for row in rows}
@@ -52,9 +48,7 @@ def test_a_race_chooses_the_variant_and_its_losers_are_not_tried(run):
 def test_a_cause_whose_treatment_worked_and_gained_nothing_is_refuted(run):
     bench = TextBench(lambda _: 1.0, halved, dies=True)
     rows, races, trees = run(bench)
-    assert (rows[0]["optimization"], rows[0]["variant"], races) == ("H", "all", []), (
-        "in the order of the plan"
-    )
+    assert (rows[0]["optimization"], rows[0]["variant"], races) == ("H", "all", []), "in the order of the plan"
     learnt = rows[0]["prediction"]
     assert (learnt["outcome"], learnt["conclusion"]) == ("confirmed", "refuted")
     assert "instructions 100 -> 50" in learnt["text"]
@@ -66,7 +60,5 @@ def test_wrong_racers_are_reverted_untimed(run):
     rows, _, _ = run(bench)
     wrong = [row for row in rows if row["optimization"] == "H"]
     assert len(wrong) > 1
-    assert {(row["verdict"], row["correctness"], row["latency_ms"]) for row in wrong} == {
-        ("revert", "FAIL", None)
-    }
+    assert {(row["verdict"], row["correctness"], row["latency_ms"]) for row in wrong} == {("revert", "FAIL", None)}
     assert not any("exp2" in text for text in bench.trials)

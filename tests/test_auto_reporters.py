@@ -36,9 +36,7 @@ def test_the_speedup_is_the_product_of_the_paired_ratios() -> None:
 
 
 def test_the_json_object_holds_what_was_promised() -> None:
-    run = replace(
-        RUN, iterations=(*RUN.iterations, replace(WORSE, n=4, latency_ms=math.inf, speedup=math.nan))
-    )
+    run = replace(RUN, iterations=(*RUN.iterations, replace(WORSE, n=4, latency_ms=math.inf, speedup=math.nan)))
     value = json.loads(json.dumps(to_json(run), allow_nan=False))
     assert list(value) == [
         *("schema", "kernel", "gpu", "policy", "baseline_ms", "best_ms", "speedup"),
@@ -47,7 +45,7 @@ def test_the_json_object_holds_what_was_promised() -> None:
     assert value["schema"] == "kdiag.auto/1"
     assert (value["baseline_ms"], value["best_ms"], value["speedup"]) == (0.2, 0.08, 1.9 * 1.2)
     assert list(value["iterations"][0]) == [
-        *("n", "optimization", "variant", "correctness", "latency_ms", "speedup", "verdict", "reason"),
+        *("n", "optimization", "variant", "correctness", "latency_ms", "speedup", "verdict", "reason")
     ]
     assert value["iterations"][4]["latency_ms"] is None
     assert value["iterations"][4]["speedup"] is None

@@ -42,10 +42,7 @@ def test_planted_edits_are_reverted_in_the_recorded_run(
 
 @pytest.mark.gpu
 def test_planted_edits_are_reverted_on_the_gpu(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     assert probe_gpu() is not None, "this test needs a CUDA GPU"
     eager(monkeypatch)

@@ -48,13 +48,9 @@ def test_only_right_racers_are_timed_in_the_child(tmp_path, monkeypatch):
 
     monkeypatch.setattr(device_race.device_jobs, "check", check)
     monkeypatch.setattr(device_race, "Flush", lambda: None)
-    monkeypatch.setattr(
-        device_race, "interleaved", lambda arms, budget, _: [[arm()] * budget.least for arm in arms]
-    )
+    monkeypatch.setattr(device_race, "interleaved", lambda arms, budget, _: [[arm()] * budget.least for arm in arms])
     parent, *racers = map(Source.of, paths)
-    request = device_race.RaceRequest(
-        Workload(described, paths[0], True), parent, tuple(racers), 4, check=True
-    )
+    request = device_race.RaceRequest(Workload(described, paths[0], True), parent, tuple(racers), 4, check=True)
     heat = device_race.race(request)
     assert heat.speedups == ((2.0, 2.0), (), (0.5, 0.5))
     assert [trial.passed for trial in heat.trials] == [True, False, True]

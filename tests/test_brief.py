@@ -57,9 +57,7 @@ HEADINGS = [
 def known(tmp_path: Path) -> Brief:
     """A brief of a kernel for which there is no workload."""
     why = CompileFailure("unavailable", "there is no Python workload to capture launches from")
-    shown = Evidence(
-        "remark", "compile.tma_loads_rejected", 1, where=Place("k.py", 6), text="the load was refused"
-    )
+    shown = Evidence("remark", "compile.tma_loads_rejected", 1, where=Place("k.py", 6), text="the load was refused")
     diagnosis = Diagnosis("memory", 0.9, (Cause("launch-bound", 0.8, "host", (shown,)),))
     findings = Findings({}, diagnosis, why, ("no profiler report",))
     tried = Iteration(1, "H", "all", "Fast math", "PASS", 0.13, 1.35, "keep", "35 % faster")
@@ -76,9 +74,7 @@ def compiled() -> CompileEvidence:
         ScalarArgument("T", 64, True),
     )
     launch = Launch("copy_kernel", (2, 8, 1), arguments, hints={"occupancy": 2})
-    remark = Remark(
-        "RemarkMemoryTmaLoadFailed", False, Place("k.py", 6, 4), "copy_kernel", text="rows of 800 bytes"
-    )
+    remark = Remark("RemarkMemoryTmaLoadFailed", False, Place("k.py", 6, 4), "copy_kernel", text="rows of 800 bytes")
     return CompileEvidence("copy_kernel", "sm_90", launch, 40, 0, None, 512, "a", (remark,), 0.1)
 
 
@@ -102,7 +98,9 @@ def test_every_section_is_there_also_where_nothing_is_known(tmp_path: Path) -> N
 
 def test_launches_and_compiler_are_told_with_their_figures(tmp_path: Path) -> None:
     text = markdown_brief.render(replace(known(tmp_path), compilation=(compiled(), compiled()), headroom=2.5))
-    line = "* configuration 0: grid [2, 8, 1]; x: float32[8, 100] strides [200, 1], y: float32[8, 100], T = 64 (constant)"
+    line = (
+        "* configuration 0: grid [2, 8, 1]; x: float32[8, 100] strides [200, 1], y: float32[8, 100], T = 64 (constant)"
+    )
     assert text.count(f"{line}; hints occupancy=2") == 1
     assert "* 40 registers a thread, 0 bytes of stack frame, 512 bytes of machine code" in text
     assert "* line 6: not RemarkMemoryTmaLoadFailed. rows of 800 bytes" in text
@@ -148,11 +146,7 @@ def test_a_skeleton_compiles(idea: Idea) -> None:
     module = module_of(source)
     name = next(node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
     values = [torch.empty(64, device="meta"), torch.empty(100, device="meta")]
-    arguments = (
-        [values, values, 64]
-        if "lists" in idea.title
-        else [torch.empty(8, 64, device="meta"), values[0], 8, 64]
-    )
+    arguments = [values, values, 64] if "lists" in idea.title else [torch.empty(8, 64, device="meta"), values[0], 8, 64]
     kernel = getattr(module, name)
     cubin = io.BytesIO()
     export_kernel(kernel, [signature(kernel, arguments)], cubin, gpu_code="sm_90", output_format="cubin")

@@ -74,9 +74,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Record]:
         body: str = LAUNCH, *, inputs: str = INPUTS, large: int = 4096, target: str = "sm_90"
     ) -> tuple[Captured, ...]:
         (tmp_path / "kernel.py").write_text(KERNEL.format(body=body.replace("\n", "\n    ")))
-        (tmp_path / "workload.py").write_text(
-            WORKLOAD.format(inputs=inputs.replace("\n", "\n    "), large=large)
-        )
+        (tmp_path / "workload.py").write_text(WORKLOAD.format(inputs=inputs.replace("\n", "\n    "), large=large))
         described = workloads.read(tmp_path / "workload.py")
         assert isinstance(described, Workload)
         return capture(described, described.kernel_file, target)

@@ -109,20 +109,13 @@ def test_an_operator_of_a_package_is_captured_by_its_file(package: Path) -> None
 
 
 def test_modules_on_a_search_path_and_arguments_made_beside_the_operator(package: Path) -> None:
-    request = CallRequest(
-        "operators.scale:operator", f"{package}:arguments", "sm_90", (str(package.parents[1]),)
-    )
+    request = CallRequest("operators.scale:operator", f"{package}:arguments", "sm_90", (str(package.parents[1]),))
     assert [launch.kernel for launch in launches_of_call(request, timeout_s=60)] == ["scale"]
 
 
 @pytest.mark.parametrize(
     ("name", "arguments", "launches"),
-    [
-        ("with_gradient", tracked, 2),
-        ("asked", ones, 1),
-        ("compiled", ones, 1),
-        ("launched", [torch.ones(1000)], 1),
-    ],
+    [("with_gradient", tracked, 2), ("asked", ones, 1), ("compiled", ones, 1), ("launched", [torch.ones(1000)], 1)],
 )
 def test_what_operators_do_on_a_gpu_works_here(
     package: Path, name: str, arguments: Callable[[], Any], launches: int

@@ -52,18 +52,10 @@ def array(size: int) -> Any:
 
 @pytest.mark.parametrize(
     "launch",
-    [
-        lambda m: m.ct.launch,
-        lambda m: m.launch,
-        lambda m: m.lowest,
-        lambda m: m.closure,
-        lambda m: m.table["launch"],
-    ],
+    [lambda m: m.ct.launch, lambda m: m.launch, lambda m: m.lowest, lambda m: m.closure, lambda m: m.table["launch"]],
     ids=["attribute", "name", "lowest", "closure", "table"],
 )
-def test_early_bindings_are_recorded(
-    module: ModuleType, launch: Callable[[ModuleType], Callable[..., None]]
-) -> None:
+def test_early_bindings_are_recorded(module: ModuleType, launch: Callable[[ModuleType], Callable[..., None]]) -> None:
     recorder = Recorder("sm_90")
     with launching_through(recorder):
         launch(module)(None, (4,), module.copy, (array(64), array(64), 16))
@@ -166,9 +158,7 @@ def test_attributes_and_lists_that_hold_it(module: ModuleType) -> None:
     assert len(recorder.launches) == 12
 
 
-def test_a_wrapper_around_launch_leads_to_the_stand_in(
-    module: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrapper_around_launch_leads_to_the_stand_in(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     original = ct.launch
 
     def wrapper(*arguments: Any) -> None:

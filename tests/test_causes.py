@@ -12,9 +12,7 @@ from kdiag.rules.load_metrics import load_metrics
 
 RULES = load_causes()
 EXAMPLES = [(rule, example) for rule in RULES.values() for example in rule.examples]
-METRICS = sorted(
-    {test.metric for rule in RULES.values() for pattern in rule.patterns for test in pattern.tests}
-)
+METRICS = sorted({test.metric for rule in RULES.values() for pattern in rule.patterns for test in pattern.tests})
 OBSERVED_ELSEWHERE = ("compile.", "source.", "timing.", "work.")
 
 
@@ -22,9 +20,7 @@ def observe(values: dict[str, float]) -> dict[str, Evidence]:
     return {name: Evidence("metric", name, value) for name, value in values.items()}
 
 
-@pytest.mark.parametrize(
-    ("rule", "example"), EXAMPLES, ids=[f"{rule.id}: {ex.name}" for rule, ex in EXAMPLES]
-)
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES, ids=[f"{rule.id}: {ex.name}" for rule, ex in EXAMPLES])
 def test_example(rule: CauseRule, example: Example) -> None:
     diagnosis = classify(observe(dict(example.metrics)))
     if example.shown:
@@ -35,9 +31,7 @@ def test_example(rule: CauseRule, example: Example) -> None:
         assert rule.id not in {cause.id for cause in diagnosis.causes}
 
 
-@pytest.mark.parametrize(
-    "rule", [rule for rule in RULES.values() if rule.id != "unknown"], ids=lambda rule: rule.id
-)
+@pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.id != "unknown"], ids=lambda rule: rule.id)
 def test_every_cause_is_complete(rule: CauseRule) -> None:
     assert {example.shown for example in rule.examples} == {True, False}
     assert rule.meaning.endswith(".")
@@ -57,9 +51,7 @@ def known_names() -> set[str]:
 
 
 def test_examples_and_inputs_use_known_names() -> None:
-    inputs = {
-        name for derived in DERIVED for name in derived.inputs if not name.startswith(OBSERVED_ELSEWHERE)
-    }
+    inputs = {name for derived in DERIVED for name in derived.inputs if not name.startswith(OBSERVED_ELSEWHERE)}
     given_names = {
         name for _, example in EXAMPLES for name in example.metrics if not name.startswith(OBSERVED_ELSEWHERE)
     }
@@ -110,18 +102,14 @@ def test_spills_outrank_the_memory_traffic_they_cause() -> None:
 
 def test_evidence_keeps_its_place() -> None:
     where = Place("kernel.py", 30, 14)
-    diagnosis = classify(
-        {"compile.mma_off_tensor_cores": Evidence("remark", "RemarkTensorCoreMMA", 1, "", where)}
-    )
+    diagnosis = classify({"compile.mma_off_tensor_cores": Evidence("remark", "RemarkTensorCoreMMA", 1, "", where)})
     (evidence,) = diagnosis.causes[0].evidence
     assert (evidence.kind, evidence.where) == ("remark", where)
 
 
 def test_a_derived_metric_is_unavailable_with_its_inputs() -> None:
     assert number(with_derived(observe({"spill_instructions": 5})), "spill_share_pct") is None
-    assert (
-        number(with_derived(observe({"spill_instructions": 0, "instructions": 0})), "spill_share_pct") is None
-    )
+    assert number(with_derived(observe({"spill_instructions": 0, "instructions": 0})), "spill_share_pct") is None
     assert number(with_derived(observe({"waves": 1.25})), "tail_loss_pct") == pytest.approx(37.5)
     assert number(with_derived(observe({"waves": 0.5})), "tail_loss_pct") == 0
 

@@ -25,11 +25,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
     ],
 )
 def test_what_is_foreseen_is_one_sentence(
-    arguments: list[str],
-    code: int,
-    sentence: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115, PTH123 - closed with the test process
     assert cli.run(arguments) == code

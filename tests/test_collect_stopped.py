@@ -50,9 +50,7 @@ except KdiagError as error:
 
 
 @pytest.mark.parametrize("kernels", [(SOFTMAX,), (SOFTMAX, MATMUL)])
-def test_an_interrupt_keeps_what_was_profiled_and_leaves_no_process(
-    machine: Machine, kernels: tuple[str, ...]
-) -> None:
+def test_an_interrupt_keeps_what_was_profiled_and_leaves_no_process(machine: Machine, kernels: tuple[str, ...]) -> None:
     machine.plays("hang", *kernels)
     pid = machine.folder / "pid"
     application = [sys.executable, "-c", SLEEP.format(str(pid))]

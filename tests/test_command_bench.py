@@ -24,9 +24,7 @@ def bench(folder: Path, test: str, measure: str, timeout_s: float = 30.0) -> Com
 
 
 # The "kernel" is a file that holds its own latency in ms.
-MEASURE = (
-    "import json; print(json.dumps({'latency_ms': float(open('kernel.py').read()), 'configuration': 'n'}))"
-)
+MEASURE = "import json; print(json.dumps({'latency_ms': float(open('kernel.py').read()), 'configuration': 'n'}))"
 TEST = "float(open('kernel.py').read())"
 
 
@@ -60,10 +58,7 @@ def test_a_baseline(tmp_path: Path, sources: tuple[Path, Path]) -> None:
 
 @pytest.mark.parametrize(
     ("test", "measure", "which"),
-    [
-        ("pass", MEASURE, "the test command"),
-        ("TEST", MEASURE.replace("kernel.py", "parent"), "the benchmark command"),
-    ],
+    [("pass", MEASURE, "the test command"), ("TEST", MEASURE.replace("kernel.py", "parent"), "the benchmark command")],
 )
 def test_commands_that_run_another_copy_of_the_kernel_are_refused(
     tmp_path: Path, sources: tuple[Path, Path], test: str, measure: str, which: str

@@ -46,9 +46,7 @@ REPORT = """<testsuites><testsuite>
 </testsuite></testsuites>"""
 
 
-def test_pytests_report_has_the_passed_tests_their_records_and_why_others_were_skipped(
-    tmp_path: Path,
-) -> None:
+def test_pytests_report_has_the_passed_tests_their_records_and_why_others_were_skipped(tmp_path: Path) -> None:
     path = tmp_path / "report.xml"
     assert pytest_report.read(path) is None
     path.write_text(REPORT)

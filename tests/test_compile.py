@@ -103,11 +103,7 @@ def test_variants_that_do_not_compile_are_records_and_harm_no_other(tmp_path: Pa
     failing = ("import torch", "import torch\nraise SystemError('no')")
     dying = ("import torch", "import os, torch\nos.kill(os.getpid(), 11)")
     *failed, good = variants("softmax", tmp_path, (unknown,), (failing,), (dying,), ())
-    assert [answer.kind for answer in failed if isinstance(answer, CompileFailure)] == [
-        "error",
-        "error",
-        "crash",
-    ]
+    assert [answer.kind for answer in failed if isinstance(answer, CompileFailure)] == ["error", "error", "crash"]
     assert all(isinstance(answer, CompileFailure) and answer.message for answer in failed)
     assert not isinstance(good, CompileFailure)
 
@@ -144,14 +140,10 @@ def test_what_was_compiled_is_not_compiled_again_until_its_entry_is_damaged(
     (entry,) = (tmp_path / "cache" / "compilations").iterdir()
     whole = entry.read_text()
     entry.write_text(whole.replace('"registers": ', '"registers": 9'))
-    (known,) = compile_workload(
-        example("vector_add"), [tmp_path / "0" / "vector_add.py"], "sm_90", timeout_s=TIMEOUT_S
-    )
+    (known,) = compile_workload(example("vector_add"), [tmp_path / "0" / "vector_add.py"], "sm_90", timeout_s=TIMEOUT_S)
     assert value(known, "compile.registers") == int(f"9{value(first, 'compile.registers')}")
     entry.write_text(whole[:100])
-    (again,) = compile_workload(
-        example("vector_add"), [tmp_path / "0" / "vector_add.py"], "sm_90", timeout_s=TIMEOUT_S
-    )
+    (again,) = compile_workload(example("vector_add"), [tmp_path / "0" / "vector_add.py"], "sm_90", timeout_s=TIMEOUT_S)
     assert value(again, "compile.registers") == value(first, "compile.registers")
     assert entry.read_text().startswith(whole[:100])
 
@@ -202,12 +194,8 @@ def test_the_resources_are_those_that_the_profiler_saw_on_the_card() -> None:
         pytest.skip("this compiler uses other registers than the one of the reports")
 
 
-def test_without_the_toolchain_the_evidence_is_unavailable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "kdiag.diagnose.compiler.compile.NEEDED", {"no_such.module": "cuda-tile", "sys": "torch"}
-    )
+def test_without_the_toolchain_the_evidence_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kdiag.diagnose.compiler.compile.NEEDED", {"no_such.module": "cuda-tile", "sys": "torch"})
     answer = compiled("softmax", tmp_path)
     reason = 'cuda-tile is not installed; run pip install "kdiag[gpu]".'
     assert answer == CompileFailure("unavailable", reason)

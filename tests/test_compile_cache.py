@@ -109,9 +109,7 @@ def test_a_folder_that_cannot_be_written_or_is_none_costs_nothing(tmp_path: Path
         assert load(folder, "key") is None
 
 
-def test_the_cache_is_bounded_and_keeps_what_was_used_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cache_is_bounded_and_keeps_what_was_used_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compile_cache, "MAX_ENTRIES", 10)
     for number in range(10):
         store(tmp_path, f"old{number}", EVIDENCE)

@@ -10,27 +10,14 @@ from kdiag.diagnose import profile_compiled as module
 from kdiag.diagnose.profile_compiled import profile_compiled
 from kdiag.errors import KdiagError, ToolMissing, UsageError, WorkloadError
 from kdiag.isolate import Died
-from kdiag.records import (
-    Compilation,
-    CompileEvidence,
-    CompileFailure,
-    Launch,
-    Place,
-    Profile,
-    Remark,
-    ScalarArgument,
-)
+from kdiag.records import Compilation, CompileEvidence, CompileFailure, Launch, Place, Profile, Remark, ScalarArgument
 from kdiag.workload import Workload
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 GATHER = 'ct.gather(x, (row, columns), check_bounds=True, padding_value=-float("inf"))'
 LOAD = "ct.reshape(ct.load(x, (row, 0), (1, TILE), padding_mode=ct.PaddingMode.NEG_INF), (TILE,))"
 REJECTED = Remark(
-    "RemarkMemoryTmaLoadFailed",
-    False,
-    Place("softmax.py", 12, 24),
-    "k",
-    text="TMA only supports zero padding",
+    "RemarkMemoryTmaLoadFailed", False, Place("softmax.py", 12, 24), "k", text="TMA only supports zero padding"
 )
 
 
@@ -52,9 +39,7 @@ def compiled(
 ) -> Profile:
     """The profile of softmax where the compiler gives this answer."""
     monkeypatch.setattr(module, "compile_workload", lambda *_, **__: (answer,))
-    monkeypatch.setattr(
-        module.isolate, "run", lambda *_, **__: work or Died("error", "ZeroDivisionError: 1/0")
-    )
+    monkeypatch.setattr(module.isolate, "run", lambda *_, **__: work or Died("error", "ZeroDivisionError: 1/0"))
     return profile_compiled(described(EXAMPLES / "softmax"), "sm_90", kernel)
 
 
@@ -70,9 +55,7 @@ def test_what_was_not_run_has_no_times_and_says_so(monkeypatch: pytest.MonkeyPat
     assert launch.compiled == evidence()
 
 
-def test_the_load_that_cannot_use_tma_is_named_with_its_place_and_the_reason(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_load_that_cannot_use_tma_is_named_with_its_place_and_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     diagnosis = compiled(monkeypatch, (evidence(),)).kernels[0].diagnosis
     cause = diagnosis.causes[0]
     assert cause.id == "tma-load-rejected"
@@ -102,22 +85,10 @@ def test_kernels_are_chosen_by_a_regular_expression(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("failure", "kind", "message"),
     [
-        (
-            CompileFailure("unavailable", "tileiras is not installed."),
-            ToolMissing,
-            "tileiras is not installed",
-        ),
+        (CompileFailure("unavailable", "tileiras is not installed."), ToolMissing, "tileiras is not installed"),
         (CompileFailure("not-launched", "it launches nothing."), WorkloadError, "it launches nothing"),
-        (
-            CompileFailure("error", "bad rank (k.py:3)", "k"),
-            KdiagError,
-            "k does not compile for sm_90: bad rank",
-        ),
-        (
-            CompileFailure("crash", "signal 11", "k"),
-            KdiagError,
-            "k killed the compiler for sm_90: signal 11",
-        ),
+        (CompileFailure("error", "bad rank (k.py:3)", "k"), KdiagError, "k does not compile for sm_90: bad rank"),
+        (CompileFailure("crash", "signal 11", "k"), KdiagError, "k killed the compiler for sm_90: signal 11"),
         (
             CompileFailure("timeout", "no answer within 3 s"),
             WorkloadError,
@@ -146,9 +117,7 @@ def _toolchain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.compiler
 @pytest.mark.usefixtures("_toolchain")
 @pytest.mark.parametrize("target", ["sm_90", "sm_100", "sm_120"])
-def test_a_load_with_infinite_padding_is_the_cause_on_every_card_with_tma(
-    tmp_path: Path, target: str
-) -> None:
+def test_a_load_with_infinite_padding_is_the_cause_on_every_card_with_tma(tmp_path: Path, target: str) -> None:
     folder = shutil.copytree(EXAMPLES / "softmax", tmp_path / "softmax")
     text = (folder / "softmax.py").read_text().replace(GATHER, LOAD)
     (folder / "softmax.py").write_text(text)

@@ -12,9 +12,7 @@ from kdiag.records import Evidence, Limits
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 REPORTS = [path for path in sorted(DATA.glob("*/*")) if path.name.endswith(("-rep", "-report"))]
-H200 = Limits(
-    dram_gbs=4800, l2_gbs=11_000, fp32_tflops=67, fp64_tflops=34, tensor_tflops={"bf16": 989, "fp8": 1979}
-)
+H200 = Limits(dram_gbs=4800, l2_gbs=11_000, fp32_tflops=67, fp64_tflops=34, tensor_tflops={"bf16": 989, "fp8": 1979})
 
 
 def observe(**values: float) -> dict[str, Evidence]:
@@ -79,9 +77,7 @@ def test_a_kernel_that_skipped_its_work_is_found_without_counters_of_operations(
     """A matrix product that writes zeros: right shape, no work, and too fast."""
     zeros = observe(duration_us=40, work__bytes=3 * 2 * 8192**2, work__flops=2 * 8192**3)
     assert len(contradictions(zeros, H200)) == 1
-    assert (
-        contradictions(zeros, Limits(dram_gbs=4800, fp32_tflops=67)) == ()
-    )  # no tensor peak, nothing to say
+    assert contradictions(zeros, Limits(dram_gbs=4800, fp32_tflops=67)) == ()  # no tensor peak, nothing to say
 
 
 def test_work_that_fits_into_l2_need_not_reach_dram() -> None:

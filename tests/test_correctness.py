@@ -23,17 +23,13 @@ def test_rounding_to_the_output_type_is_right(softmax: "torch.Tensor") -> None:
     assert scaled_error(rounded, softmax) <= tolerance_for(None, rounded)
 
 
-def test_zeros_are_wrong_although_every_element_is_below_an_absolute_tolerance(
-    softmax: "torch.Tensor",
-) -> None:
+def test_zeros_are_wrong_although_every_element_is_below_an_absolute_tolerance(softmax: "torch.Tensor") -> None:
     zeros = torch.zeros_like(softmax)
     assert torch.allclose(zeros, softmax, atol=1e-1)
     assert scaled_error(zeros, softmax) > 0.5
 
 
-@pytest.mark.parametrize(
-    "dropped", [slice(-1, None), slice(32, None), slice(0, None, 2)], ids=["tail", "half", "odd"]
-)
+@pytest.mark.parametrize("dropped", [slice(-1, None), slice(32, None), slice(0, None, 2)], ids=["tail", "half", "odd"])
 def test_missing_rows_are_wrong(softmax: "torch.Tensor", dropped: slice) -> None:
     wrong = softmax.clone()
     wrong[dropped] = 0
@@ -99,16 +95,11 @@ def test_huge_elements_do_not_hide_that_the_others_are_wrong() -> None:
 
 
 def test_large_numbers_do_not_overflow_and_integers_must_be_equal() -> None:
-    assert (
-        scaled_error(torch.tensor([0.0, 1e200]).double(), torch.tensor([5e199, 1e200], dtype=torch.float64))
-        > 0.1
-    )
+    assert scaled_error(torch.tensor([0.0, 1e200]).double(), torch.tensor([5e199, 1e200], dtype=torch.float64)) > 0.1
     counts = torch.tensor([2**60])
     assert scaled_error(counts + 1, counts) == float("inf")
     assert scaled_error(counts.clone(), counts) == 0.0
-    assert scaled_error(torch.ones(3, dtype=torch.complex64), torch.ones(3, dtype=torch.float64)) == float(
-        "inf"
-    )
+    assert scaled_error(torch.ones(3, dtype=torch.complex64), torch.ones(3, dtype=torch.float64)) == float("inf")
 
 
 def test_rows_of_zeros_may_be_zero_but_not_more() -> None:

@@ -32,9 +32,7 @@ def module(kernel: Kernel) -> ModuleType:
 @pytest.fixture
 def subject() -> Subject:
     def make_inputs(config: dict[str, Any], device: str, seed: int) -> dict[str, Any]:
-        x = torch.randn(
-            (config["rows"], config["columns"]), generator=torch.Generator(device).manual_seed(seed)
-        )
+        x = torch.randn((config["rows"], config["columns"]), generator=torch.Generator(device).manual_seed(seed))
         return {"x": x.to(getattr(torch, config["dtype"])), "unused": torch.ones(4)}
 
     torch.set_num_threads(1)
@@ -54,9 +52,7 @@ def subject() -> Subject:
 def refusal(subject: Subject, wrong: Kernel, parent: Kernel = right) -> ConfigurationCheck | None:
     """The check that a candidate does not pass of those that its parent does."""
     passed = {
-        one.configuration
-        for one in survey(beyond(subject), module(parent))
-        if isinstance(one, ConfigurationCheck)
+        one.configuration for one in survey(beyond(subject), module(parent)) if isinstance(one, ConfigurationCheck)
     }
     cases = [*required(subject, module(parent)), *(case for case in beyond(subject) if case.name in passed)]
     checks = run(cases, module(wrong))

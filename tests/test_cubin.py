@@ -39,9 +39,7 @@ def elf(*sections: Section, abi: int = 8, flags: int = 0xB005A04) -> bytes:
     for section in every:
         name = names.index(b"\0" + section.name.encode() + b"\0") + 1
         size = len(section.data) if section.size is None else section.size
-        headers += struct.pack(
-            "<IIQQQQIIQQ", name, section.kind, 0, 0, 64 + len(content), size, section.link, 0, 1, 0
-        )
+        headers += struct.pack("<IIQQQQIIQQ", name, section.kind, 0, 0, 64 + len(content), size, section.link, 0, 1, 0)
         content += section.data
     start = b"\x7fELF\x02\x01\x01" + bytes([65, abi]) + bytes(7)
     rest = struct.pack(

@@ -116,11 +116,7 @@ def refused() -> dict[str, tuple[Any, Any, str]]:
         "dataclass": (None, Config(8), "x is a Config, a dataclass; kernels take"),
         "named tuple": (None, Pair(1, 2), "x is a Pair, a subclass of tuple; kernels take plain tuples"),
         "item": (None, (1, (2, None)), r"x\[1\]\[1\] is a NoneType"),
-        "short tuple": (
-            tuple[int, int],
-            (1,),
-            "x is a tuple of 1; its parameter is annotated as a tuple of 2",
-        ),
+        "short tuple": (tuple[int, int], (1,), "x is a tuple of 1; its parameter is annotated as a tuple of 2"),
         "no tuple": (tuple[int, ...], 1, "x is a int; its parameter is annotated as a tuple"),
         "empty list": (None, [], "x is a list of something else than arrays, or empty"),
         "list of types": (None, [grid(4), grid(4, dtype=int)], "x differ in type or rank"),
@@ -145,12 +141,9 @@ def random_array(random: np.random.Generator) -> Any:
 
 def compare(_request: None) -> dict[str, tuple[str, str]]:
     """In a child: what kdiag and what the run time say of each case."""
-    answers = {
-        name: (ours(*case), symbol_of(kernel(case[0]), (case[1],))) for name, case in accepted().items()
-    }
+    answers = {name: (ours(*case), symbol_of(kernel(case[0]), (case[1],))) for name, case in accepted().items()}
     answers |= {
-        f"refused: {name}": ("", symbol_of(kernel(note), (value,)))
-        for name, (note, value, _) in refused().items()
+        f"refused: {name}": ("", symbol_of(kernel(note), (value,))) for name, (note, value, _) in refused().items()
     }
     random = np.random.default_rng(1)
     for index in range(300):
@@ -176,9 +169,7 @@ def test_the_symbol_is_the_run_times(name: str, answers: dict[str, tuple[str, st
 
 
 def test_the_symbol_is_the_run_times_for_any_array(answers: dict[str, tuple[str, str]]) -> None:
-    assert not {
-        name: both for name, both in answers.items() if name.startswith("random") and both[0] != both[1]
-    }
+    assert not {name: both for name, both in answers.items() if name.startswith("random") and both[0] != both[1]}
 
 
 @pytest.mark.parametrize("name", refused())

@@ -4,26 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from kdiag.executors.decide import (
-    CandidateOutcome,
-    decide,
-    errors,
-    needs_confirmation,
-    speedup_so_far,
-)
+from kdiag.executors.decide import CandidateOutcome, decide, errors, needs_confirmation, speedup_so_far
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, GateRecord
 from kdiag.rules import load_policies
-from verdict_cases import (
-    ADAPTIVE,
-    COMPILED,
-    POLICIES,
-    RIGHT,
-    TILEGYM,
-    WRONG,
-    outcome,
-    row,
-    timing,
-)
+from verdict_cases import ADAPTIVE, COMPILED, POLICIES, RIGHT, TILEGYM, WRONG, outcome, row, timing
 
 
 @pytest.mark.parametrize(
@@ -36,23 +20,11 @@ from verdict_cases import (
         ),
         (outcome(died="illegal memory access", checks=()), "crash", "illegal memory access"),
         (outcome(died="no answer within 60 s", checks=()), "crash", "60 s"),
-        (
-            outcome(gates=(COMPILED, GateRecord("no-op", "failed", "identical")), checks=()),
-            "no-op",
-            "identical",
-        ),
-        (
-            outcome(gates=(GateRecord("scope", "failed", "it changed test_a.py"),)),
-            "revert",
-            "scope: it changed",
-        ),
+        (outcome(gates=(COMPILED, GateRecord("no-op", "failed", "identical")), checks=()), "no-op", "identical"),
+        (outcome(gates=(GateRecord("scope", "failed", "it changed test_a.py"),)), "revert", "scope: it changed"),
         (outcome(gates=(GateRecord("effect", "failed", "it spills"),)), "revert", "effect: it spills"),
         (outcome(gates=(GateRecord("emulation", "failed", "tail"),)), "revert", "emulation: tail"),
-        (
-            outcome(timing(2.0), checks=(RIGHT, WRONG)),
-            "revert",
-            "wrong in b with an error of 0.7 where 0.01 is",
-        ),
+        (outcome(timing(2.0), checks=(RIGHT, WRONG)), "revert", "wrong in b with an error of 0.7 where 0.01 is"),
         (outcome(checks=(WRONG,)), "revert", "row 3 is zero"),
         (outcome(measured=False, checks=()), "ready", "compiled; no GPU"),
         (outcome(measured=False, checks=(), gates=()), "ready", "not compiled; no GPU"),
@@ -71,20 +43,14 @@ from verdict_cases import (
     ],
 )
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-def test_a_row_of_the_table(
-    facts: CandidateOutcome, name: str, reason: str, policy: load_policies.Policy
-) -> None:
+def test_a_row_of_the_table(facts: CandidateOutcome, name: str, reason: str, policy: load_policies.Policy) -> None:
     verdict = decide(facts, policy)
     assert verdict.name == name
     assert reason in verdict.reason
 
 
 def test_the_first_rule_that_applies_wins() -> None:
-    gates = (
-        GateRecord("effect", "failed"),
-        GateRecord("no-op", "failed"),
-        GateRecord("compile", "failed", "no"),
-    )
+    gates = (GateRecord("effect", "failed"), GateRecord("no-op", "failed"), GateRecord("compile", "failed", "no"))
     everything = outcome(timing(0.1), gates=gates, checks=(WRONG,), died="dead")
     order: list[str] = [decide(everything, TILEGYM).name]
     everything = replace(everything, gates=gates[:2], died=None)
@@ -97,9 +63,7 @@ def test_the_first_rule_that_applies_wins() -> None:
 
 
 def test_a_gate_that_could_not_run_is_not_a_failure() -> None:
-    assert (
-        decide(outcome(timing(1.2), gates=(GateRecord("effect", "could-not-run"),)), TILEGYM).name == "keep"
-    )
+    assert decide(outcome(timing(1.2), gates=(GateRecord("effect", "could-not-run"),)), TILEGYM).name == "keep"
 
 
 def test_a_small_gain_below_the_noise_floor_is_inconclusive_and_the_floor_is_in_the_reason() -> None:
@@ -142,11 +106,7 @@ def test_an_edit_that_does_not_round_keeps_the_parents_error() -> None:
     assert verdict.name == "revert"
     assert "error is 0.0001 in a, the parent's 1e-06" in verdict.reason
     assert decide(outcome(timing(2.0), checks=(check,)), ADAPTIVE).name == "keep"  # it may round
-    for error, parent, name in (
-        (3.9e-6, 1e-6, "keep"),
-        (7.9 * unit, 0.0, "keep"),
-        (8.1 * unit, 0.0, "revert"),
-    ):
+    for error, parent, name in ((3.9e-6, 1e-6, "keep"), (7.9 * unit, 0.0, "keep"), (8.1 * unit, 0.0, "revert")):
         facts = outcome(timing(2.0), checks=(replace(check, error=error),), parent_errors={"a": parent})
         assert decide(facts, ADAPTIVE).name == name, error
 

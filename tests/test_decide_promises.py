@@ -5,17 +5,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.executors.decide import (
-    CandidateOutcome,
-    decide,
-    gain_pct,
-)
+from kdiag.executors.decide import CandidateOutcome, decide, gain_pct
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, GateRecord
 from kdiag.rules import load_policies
-from verdict_cases import (
-    POLICIES,
-    outcome,
-)
+from verdict_cases import POLICIES, outcome
 
 RATIO = st.floats(0.2, 5.0)
 
@@ -28,9 +21,7 @@ def timings(draw: st.DrawFn) -> ConfigurationTiming:
     )
 
 
-CHECK = st.builds(
-    ConfigurationCheck, st.text(max_size=3), st.booleans(), st.none() | st.floats(0), st.just(1e-2)
-)
+CHECK = st.builds(ConfigurationCheck, st.text(max_size=3), st.booleans(), st.none() | st.floats(0), st.just(1e-2))
 GATE = st.builds(
     GateRecord,
     st.sampled_from(["scope", "compile", "no-op", "effect", "emulation"]),

@@ -11,9 +11,7 @@ from kdiag.rules.load_devices import Device, device_named, load_devices
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 REPORTS = [path for path in sorted(DATA.glob("*/*")) if path.name.endswith(("-rep", "-report"))]
-CARDS = sorted(
-    {device.name: device for device in load_devices().values()}.values(), key=lambda card: card.name
-)
+CARDS = sorted({device.name: device for device in load_devices().values()}.values(), key=lambda card: card.name)
 FP32_LANES = {"7.5": 64, "8.0": 64}
 
 each_card = pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
@@ -61,19 +59,11 @@ def test_a_name_that_is_not_exactly_listed_is_unknown(name: str) -> None:
 
 
 def test_siblings_of_one_die_keep_their_own_memory() -> None:
-    names = (
-        "NVIDIA H100 PCIe",
-        "NVIDIA H100 80GB HBM3",
-        "NVIDIA GH200 480GB",
-        "NVIDIA H200",
-    )
+    names = ("NVIDIA H100 PCIe", "NVIDIA H100 80GB HBM3", "NVIDIA GH200 480GB", "NVIDIA H200")
     bandwidths = [load_devices()[name].dram_gbs for name in names]
     assert bandwidths == [2000, 3350, 4000, 4800]
     editions = ("Server Edition", "Workstation Edition")
-    assert [load_devices()[f"NVIDIA RTX PRO 6000 Blackwell {each}"].dram_gbs for each in editions] == [
-        1597,
-        1792,
-    ]
+    assert [load_devices()[f"NVIDIA RTX PRO 6000 Blackwell {each}"].dram_gbs for each in editions] == [1597, 1792]
 
 
 def test_the_number_of_multiprocessors_must_agree() -> None:

@@ -16,9 +16,7 @@ from kdiag.errors import ToolMissing
 from kdiag.records.environment import Environment, Tool
 
 H200 = "NVIDIA H200, 9.0, 143771, 580.159"
-TILEIRAS = (
-    "tileiras: NVIDIA (R) Cuda Tile IR optimizing assembler\nCuda compilation tools, release {0}, V{0}.92"
-)
+TILEIRAS = "tileiras: NVIDIA (R) Cuda Tile IR optimizing assembler\nCuda compilation tools, release {0}, V{0}.92"
 NCU = "NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0 (build 36398880) (public-release)"
 CAP_SYS_ADMIN, CAP_PERFMON = 1 << 21, 1 << 38
 
@@ -74,11 +72,7 @@ def test_a_machine_with_a_card(machine: Path) -> None:
 
 
 def test_several_cards_some_of_them_strange(machine: Path) -> None:
-    rows = [
-        "Tesla V100-SXM2-16GB, 7.0, 16384, 535.10",
-        "NVIDIA GB10, 12.1, [N/A], 535.10",
-        "Odd, [N/A], 5, 535.10",
-    ]
+    rows = ["Tesla V100-SXM2-16GB, 7.0, 16384, 535.10", "NVIDIA GB10, 12.1, [N/A], 535.10", "Odd, [N/A], 5, 535.10"]
     program(machine, "nvidia-smi", "\n".join(rows))
     found = examine(None, machine)
     assert [card.architecture for card in found.cards] == ["Volta", "Blackwell", None]
@@ -98,14 +92,8 @@ def test_a_machine_without_anything(machine: Path) -> None:
 
 
 def test_nvidia_smi_that_fails_is_quoted(machine: Path) -> None:
-    program(
-        machine, "nvidia-smi", "NVIDIA-SMI has failed because it couldn't communicate with the driver.", 9
-    )
-    proc(
-        machine,
-        "driver/nvidia/version",
-        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue Sep 23\n",
-    )
+    program(machine, "nvidia-smi", "NVIDIA-SMI has failed because it couldn't communicate with the driver.", 9)
+    proc(machine, "driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue Sep 23\n")
     found = examine(None, machine)
     assert "exit code 9: NVIDIA-SMI has failed because" in found.no_cards
     assert found.driver == "580.95.05"
@@ -136,9 +124,7 @@ def test_a_program_that_cannot_be_started(machine: Path) -> None:
     assert "does not start" in tool(examine(str(broken), machine), "ncu").problem
 
 
-@pytest.mark.parametrize(
-    ("release", "usable"), [("13.1", False), ("13.3", False), ("13.4", True), ("14.0", True)]
-)
+@pytest.mark.parametrize(("release", "usable"), [("13.1", False), ("13.3", False), ("13.4", True), ("14.0", True)])
 def test_tileiras_must_write_remarks(machine: Path, release: str, usable: bool) -> None:
     program(machine, "tileiras", TILEIRAS.format(release))
     compiler = tool(examine(None, machine), "tileiras")

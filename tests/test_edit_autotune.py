@@ -69,14 +69,7 @@ class Searches:
         self.replaced: list[Mapping[str, Any]] = []
 
     def search(
-        self,
-        space: Sequence[Any],
-        stream: Any,
-        grid_fn: Any,
-        kernel: Any,
-        args_fn: Any,
-        hints_fn: Any = None,
-        **_: Any,
+        self, space: Sequence[Any], stream: Any, grid_fn: Any, kernel: Any, args_fn: Any, hints_fn: Any = None, **_: Any
     ) -> Any:
         self.spaces.append(tuple(space))
         for config in space:
@@ -102,9 +95,7 @@ def searching(monkeypatch: pytest.MonkeyPatch, target: str = "sm_90") -> Iterato
 
 @pytest.mark.parametrize("variant", ["hints", "tiles", "tiles-and-hints"])
 @pytest.mark.parametrize("length", [1, 997, 4097])
-def test_a_searched_launch_gives_the_same_bits(
-    variant: str, length: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_searched_launch_gives_the_same_bits(variant: str, length: int, monkeypatch: pytest.MonkeyPatch) -> None:
     x = torch.randn(length)
     with searching(monkeypatch) as searches:
         assert torch.equal(module_of(edited(BEFORE, "negate", variant)).run(x), -x)
@@ -112,9 +103,7 @@ def test_a_searched_launch_gives_the_same_bits(
 
 
 @pytest.mark.parametrize("variant", ["hints", "tiles", "tiles-and-hints"])
-def test_data_that_the_kernel_changes_in_place_is_changed_once(
-    variant: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_data_that_the_kernel_changes_in_place_is_changed_once(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = module_of(edited(IN_PLACE, "double", variant))
     for shape in [(1000,), (1, 37)]:
         whole = torch.randn(2000)
@@ -127,9 +116,7 @@ def test_data_that_the_kernel_changes_in_place_is_changed_once(
         assert torch.equal(whole[1::2], before[1::2])
 
 
-def test_it_searches_once_for_each_kind_of_arguments_and_keeps_the_kernel(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_it_searches_once_for_each_kind_of_arguments_and_keeps_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     module = module_of(edited(BEFORE, "negate", "tiles-and-hints"))
     with searching(monkeypatch) as searches:
         module.run(torch.ones(5000))
@@ -170,10 +157,7 @@ def test_another_space_computes_the_same(variant: str, monkeypatch: pytest.Monke
     if variant == "widen":
         assert after[: len(before)] == before
         assert {config.occupancy for config in after} == {1, 2, 4}
-        assert {(c.TILE_M, c.TILE_N) for c in after if hasattr(c, "num_worker_warps")} == {
-            (128, 256),
-            (256, 256),
-        }
+        assert {(c.TILE_M, c.TILE_N) for c in after if hasattr(c, "num_worker_warps")} == {(128, 256), (256, 256)}
         assert searches.replaced[-1]["num_worker_warps"] == 8
     else:
         assert after == before[:-1]
@@ -204,9 +188,7 @@ def test_a_frozen_launch_does_not_search_and_is_the_same(monkeypatch: pytest.Mon
     torch.testing.assert_close(result, expected, atol=2e-2, rtol=1e-2)
 
 
-def test_a_configuration_that_the_space_does_not_hold_is_not_launched(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_configuration_that_the_space_does_not_hold_is_not_launched(monkeypatch: pytest.MonkeyPatch) -> None:
     frozen = edited(PRODUCT, "product", "freeze", **(CHOSEN | {"TILE_N": 32}))
     with searching(monkeypatch) as searches:
         product(module_of(frozen))
@@ -216,8 +198,7 @@ def test_a_configuration_that_the_space_does_not_hold_is_not_launched(
 def launched(rows: int, chosen: int, configurations: Sequence[Mapping[str, Any]]) -> Launch:
     arrays = ((rows, 40), (40, 130), (rows, 130))
     arguments = tuple(
-        ArrayArgument(name, "float32", shape, (shape[1], 1))
-        for name, shape in zip("abc", arrays, strict=True)
+        ArrayArgument(name, "float32", shape, (shape[1], 1)) for name, shape in zip("abc", arrays, strict=True)
     )
     space = TuningSpace("product", tuple(configurations), ((1,),) * 2, ({},) * 2, chosen)
     return Launch("product", (1,), arguments, tuning=space)
@@ -265,10 +246,7 @@ def test_the_old_tuner_is_exchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     ("change", "reason"),
     [
         (("ct.launch(torch", "return ct.launch(torch"), "not a statement of its own"),
-        (
-            ("def run(x):", "from elsewhere import *\n_NEGATE_SPACE = 1\n\n\ndef run(x):"),
-            "has a _NEGATE_SPACE",
-        ),
+        (("def run(x):", "from elsewhere import *\n_NEGATE_SPACE = 1\n\n\ndef run(x):"), "has a _NEGATE_SPACE"),
         (("@ct.kernel", "@ct.kernel(occupancy=ct.ByTarget(sm_90=2), num_worker_warps=W)"), "not a literal"),
         (("import torch\n", "import torch as torch2\n"), "does not import torch"),
     ],

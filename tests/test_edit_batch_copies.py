@@ -75,10 +75,7 @@ def test_the_kernel_over_lists_compiles(target: str) -> None:
     from kdiag.cutile.signature import signature
 
     kernel = module_of(BATCHED).cast_kernel_batched
-    lists = [
-        [torch.empty(n, dtype=dtype, device="meta") for n in (64, 100)]
-        for dtype in (torch.float32, torch.half)
-    ]
+    lists = [[torch.empty(n, dtype=dtype, device="meta") for n in (64, 100)] for dtype in (torch.float32, torch.half)]
     cubin = io.BytesIO()
     called = signature(kernel, [*lists, 2.0, 1024])
     export_kernel(kernel, [called], cubin, gpu_code=target, output_format="cubin")

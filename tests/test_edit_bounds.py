@@ -136,8 +136,7 @@ def test_comments_stay_with_their_arguments() -> None:
         "OFFSET: ct.Constant[int],\n    T: ct.Constant[int]  # tile\n)",
     )
     source = source.replace(
-        "(x, w, y, width, offset, tile)",
-        "(\n        x, w, y, width,\n        offset,\n        tile,  # last\n    )",
+        "(x, w, y, width, offset, tile)", "(\n        x, w, y, width,\n        offset,\n        tile,  # last\n    )"
     )
     after = unchecked(source, "scale")
     assert "    T: ct.Constant[int],  # tile\n    CHECK_BOUNDS: ct.Constant[bool]\n)" in after

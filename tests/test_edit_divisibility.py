@@ -78,8 +78,6 @@ def test_rows_of_a_divisible_stride_take_less_code(
 )
 def test_what_is_refused(before: str, after: str, reason: str | None) -> None:
     assert before in ROWS
-    outcome = Divisibility().apply(
-        Subject(ROWS.replace(before, after), "double"), Variant("divisibility", "stride")
-    )
+    outcome = Divisibility().apply(Subject(ROWS.replace(before, after), "double"), Variant("divisibility", "stride"))
     assert isinstance(outcome, Skipped) == (reason is not None), outcome
     assert reason is None or reason in outcome.reason

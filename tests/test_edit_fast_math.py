@@ -48,9 +48,7 @@ EXPRESSIONS = st.recursive(
         st.builds("ct.{}({})".format, st.sampled_from(["exp", "sqrt", "tanh", "sum"]), inner),
         st.builds("ct.truediv({}, {})".format, inner, inner),
         st.builds("-{}".format, inner),
-        st.builds(
-            "{}\n        ".format, st.sampled_from(["(\n        a  # first\n        / b)", "(a\n / b)"])
-        ),
+        st.builds("{}\n        ".format, st.sampled_from(["(\n        a  # first\n        / b)", "(a\n / b)"])),
     ),
     max_leaves=8,
 )
@@ -67,9 +65,7 @@ def _result(source: str) -> float:
 
 
 # Many expressions offer nothing to rewrite, by chance too many in a row for the health check.
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
-)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(EXPRESSIONS, st.sampled_from(list(RECIPES)))
 def test_values_stay(expression, name):
     source = elementwise(expression.strip())
@@ -95,20 +91,14 @@ def test_values_stay(expression, name):
     ],
 )
 def test_an_accumulator_that_a_loop_may_change_is_left_alone(doubt):
-    source = loop("total = total / weight").replace(
-        "    total = total / w", f"        {doubt}\n    total = total / w"
-    )
+    source = loop("total = total / weight").replace("    total = total / w", f"        {doubt}\n    total = total / w")
     ast.parse(source)
     assert "cannot tell that `total / weight`" in refused(FastMath(), source, "average", "approx-division")
 
 
-@pytest.mark.parametrize(
-    "doubt", ["total = ct.load(y, (row, k), (TM, TN))", "total += ct.load(y, (row, k), (TM, TN))"]
-)
+@pytest.mark.parametrize("doubt", ["total = ct.load(y, (row, k), (TM, TN))", "total += ct.load(y, (row, k), (TM, TN))"])
 def test_an_accumulator_that_a_loop_loads_is_tested_by_its_dtype(doubt):
-    source = loop("total = total / weight").replace(
-        "    total = total / w", f"        {doubt}\n    total = total / w"
-    )
+    source = loop("total = total / weight").replace("    total = total / w", f"        {doubt}\n    total = total / w")
     after = edited(FastMath(), source, "average", "approx-division")
     assert "if total.dtype == ct.float32 else total / weight" in after
 
@@ -191,7 +181,9 @@ def test_a_division_that_decides_a_bucket_stays(body):
 def test_a_function_that_calls_a_copied_one_is_copied_with_it():
     source = SILU.format(cast=".astype(ct.float32)").replace("_sigmoid(tile) /", "outer(tile) /")
     source = source.replace("@ct.kernel", "def outer(x):\n    return _sigmoid(x) * 2.0\n\n\n@ct.kernel")
-    source += "\n\n@ct.kernel\ndef other(x, T: ct.Constant[int]):\n    ct.store(x, (0,), outer(ct.load(x, (0,), (T,))))\n"
+    source += (
+        "\n\n@ct.kernel\ndef other(x, T: ct.Constant[int]):\n    ct.store(x, (0,), outer(ct.load(x, (0,), (T,))))\n"
+    )
     outcome = FastMath().apply(Subject(source, "silu"), Variant("H", "exp2"))
     assert isinstance(outcome, Applied)
     assert "def outer_fast(x):\n    return _sigmoid_fast(x) * 2.0\n" in outcome.source
@@ -208,9 +200,7 @@ def _compiled(example: str, edit, variant: Variant, folder: Path, exchange=SAME)
     workload = read(EXAMPLES / example)
     before = workload.kernel_file.read_text().replace(*exchange)
     kernel = next(
-        node.name
-        for node in ast.walk(ast.parse(before))
-        if isinstance(node, ast.FunctionDef) and node.decorator_list
+        node.name for node in ast.walk(ast.parse(before)) if isinstance(node, ast.FunctionDef) and node.decorator_list
     )
     outcome = edit.apply(Subject(before, kernel), variant)
     assert isinstance(outcome, Applied), outcome

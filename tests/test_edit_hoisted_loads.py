@@ -21,9 +21,7 @@ def test_the_sum_keeps_its_bits(rows: int, columns: int, blocks: int) -> None:
     x = random.integers(-8, 8, size=(max(rows, 1), columns)).astype(np.float32)[:rows]
     w = random.integers(1, 4, size=(1, columns)).astype(np.float32)
     sums = [np.zeros((1, columns), np.float32) for _ in range(2)]
-    for source, total in zip(
-        (INSIDE, edited(HoistedLoads(), INSIDE, "gradient", "loads")), sums, strict=True
-    ):
+    for source, total in zip((INSIDE, edited(HoistedLoads(), INSIDE, "gradient", "loads")), sums, strict=True):
         run(source, "gradient", (blocks, 1, 1), (x, w, total, 2, 16))
     assert np.array_equal(*sums)
     assert np.array_equal(sums[0], (x * w).sum(axis=0, keepdims=True))
@@ -60,8 +58,7 @@ def test_an_array_that_may_change_is_loaded_in_every_round(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "before",
-    ["        weight = 0\n", "        TN = row\n", "        if row > 3:\n            weight = 1\n"],
+    "before", ["        weight = 0\n", "        TN = row\n", "        if row > 3:\n            weight = 1\n"]
 )
 def test_a_name_that_the_loop_binds_again_stays(before: str) -> None:
     source = INSIDE.replace("        tile = ", before + "        tile = ")

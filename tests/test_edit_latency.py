@@ -58,9 +58,7 @@ def test_every_variant_computes_the_same(variant: str, width: int) -> None:
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_a_hint_in_a_loop_changes_the_machine_code_and_one_outside_does_not(
-    target: str, tmp_path: Path
-) -> None:
+def test_a_hint_in_a_loop_changes_the_machine_code_and_one_outside_does_not(target: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
 
     def code(source: str) -> set[str]:
@@ -71,8 +69,6 @@ def test_a_hint_in_a_loop_changes_the_machine_code_and_one_outside_does_not(
     assert code(SOURCE) != code(edited(Latency(), SOURCE, "scale", "loads=10"))
 
 
-@pytest.mark.parametrize(
-    "variant", ["", "loads", "loads=0", "loads=x", "load-=3", "load-0=3", "stores-1=3", "=3"]
-)
+@pytest.mark.parametrize("variant", ["", "loads", "loads=0", "loads=x", "load-=3", "load-0=3", "stores-1=3", "=3"])
 def test_a_variant_that_is_none_is_refused(variant: str) -> None:
     assert isinstance(Latency().apply(Subject(SOURCE, "scale"), Variant("E", variant)), Skipped)

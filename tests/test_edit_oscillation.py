@@ -21,9 +21,7 @@ pytestmark = pytest.mark.slow
 
 EXAMPLES = [(edit, example) for edit in EDITS for example in edit.examples if example.after is not None]
 SUBJECTS = [example.subject for _, example in EXAMPLES]
-APPLYING = [
-    edit for edit in EDITS if any(own is edit for own, _ in EXAMPLES)
-]  # not what is only written down
+APPLYING = [edit for edit in EDITS if any(own is edit for own, _ in EXAMPLES)]  # not what is only written down
 PAIRS = list(combinations(APPLYING, 2))
 ROUNDS = 3
 MOST_EXAMPLES = 2  # of an edit

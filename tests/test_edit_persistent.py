@@ -197,11 +197,7 @@ def test_persistent_and_back_computes_the_same() -> None:
         ("    row = ct.bid(0)  # one row per block\n", "    row = 0\n", "does not use its block number"),
         ("    values", "    if x.shape[0] > 3:\n        x.shape\n        return\n    values", "returns"),
         ("    values", "    while row > 3:\n        return\n    values", "returns"),
-        (
-            "(rows, 1, 1)",
-            "(torch.cuda.get_device_properties(0).multi_processor_count, 1, 1)",
-            "number of SMs already",
-        ),
+        ("(rows, 1, 1)", "(torch.cuda.get_device_properties(0).multi_processor_count, 1, 1)", "number of SMs already"),
     ],
 )
 def test_what_is_not_certain_is_refused(old: str, new: str, reason: str) -> None:

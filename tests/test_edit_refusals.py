@@ -25,9 +25,7 @@ def run(x, y):
 
 
 def tiles(body: str, module: str = "") -> Applied | Skipped:
-    outcome = TileLoadStore().apply(
-        Subject(HEAD.format(module=module) + body, "k"), Variant("A", "tile-load")
-    )
+    outcome = TileLoadStore().apply(Subject(HEAD.format(module=module) + body, "k"), Variant("A", "tile-load"))
     assert isinstance(outcome, Applied | Skipped)
     return outcome
 
@@ -48,10 +46,7 @@ def test_a_count_that_is_a_mere_number_is_no_length() -> None:
 
 @pytest.mark.parametrize(
     "inner",
-    [
-        "def pick(columns): return ct.gather(x, (row, columns))",
-        "pick = lambda columns: ct.gather(x, (row, columns))",
-    ],
+    ["def pick(columns): return ct.gather(x, (row, columns))", "pick = lambda columns: ct.gather(x, (row, columns))"],
 )
 def test_an_inner_function_may_rename_the_range(inner: str) -> None:
     assert isinstance(tiles(f"    {inner}\n    ct.scatter(y, (row, columns), pick(columns + 1))\n"), Skipped)
@@ -59,11 +54,7 @@ def test_an_inner_function_may_rename_the_range(inner: str) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    [
-        "PAD = 0.0\nPAD -= 1e30",
-        "from settings import PAD\ndef other():\n    PAD = 0.0",
-        "PAD = 0.0\nPAD = 1.0",
-    ],
+    ["PAD = 0.0\nPAD -= 1e30", "from settings import PAD\ndef other():\n    PAD = 0.0", "PAD = 0.0\nPAD = 1.0"],
 )
 def test_a_padding_that_is_bound_elsewhere_is_not_known(module: str) -> None:
     assert isinstance(tiles("    v = ct.gather(x, (row, columns), padding_value=PAD)\n", module), Skipped)
@@ -89,12 +80,7 @@ def test_a_tile_that_is_a_group_of_the_result_is_left_alone() -> None:
     assert "part of the result" in outcome.reason
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "    ct.atomic_add(y, columns, ct.gather(x, columns))\n",
-    ],
-)
+@pytest.mark.parametrize("body", ["    ct.atomic_add(y, columns, ct.gather(x, columns))\n"])
 def test_an_order_of_summation_that_may_change_is_not_called_safe(body: str) -> None:
     outcome = sizes(body)
     assert isinstance(outcome, Applied)

@@ -23,9 +23,7 @@ QUICK = settings(max_examples=6, deadline=None, phases=(Phase.explicit, Phase.ge
 @pytest.mark.parametrize("source", [PRODUCT, ONE_AXIS], ids=["two-axes", "one-axis"])
 @QUICK
 @given(m=st.integers(1, 200), n=st.integers(1, 130), k=st.integers(1, 40), sms=st.integers(1, 9))
-def test_both_orders_of_i_and_b_give_the_same_bits(
-    source: str, first: str, m: int, n: int, k: int, sms: int
-) -> None:
+def test_both_orders_of_i_and_b_give_the_same_bits(source: str, first: str, m: int, n: int, k: int, sms: int) -> None:
     after = source
     for edit in first + ("B" if first == "I" else "I"):
         after = applied(persistent(after, "matmul") if edit == "B" else swizzled(after, "matmul", 4))

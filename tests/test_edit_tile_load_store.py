@@ -40,9 +40,7 @@ def result(source: str, kernel: str, grid: Sequence[int], inputs: Sequence[Any],
     scalars = [value for value in inputs if not isinstance(value, np.ndarray)]
     with emulate() as emulation:
         output = emulation.empty(tuple(shape))
-        ct.launch(
-            None, tuple(grid), getattr(edit_emulation.module_of(source), kernel), (*arrays, output, *scalars)
-        )
+        ct.launch(None, tuple(grid), getattr(edit_emulation.module_of(source), kernel), (*arrays, output, *scalars))
     return output
 
 
@@ -91,9 +89,7 @@ def test_there_and_back_leaves_no_tile_access(name: str) -> None:
     assert "ct.load" not in back
     assert "ct.store" not in back
     for variant in FORWARD:
-        assert isinstance(
-            TileLoadStore().apply(Subject(tiles, f"{name}_kernel"), Variant("A", variant)), Skipped
-        )
+        assert isinstance(TileLoadStore().apply(Subject(tiles, f"{name}_kernel"), Variant("A", variant)), Skipped)
 
 
 @pytest.mark.parametrize("value", [text for text in VALUE_OF_MODE.values() if text is not None])

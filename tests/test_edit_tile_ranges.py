@@ -179,9 +179,7 @@ def test_an_index_counts_tiles_and_never_elements(source: str, name: str) -> Non
                 assert not isinstance(product.op, ast.Mult), (name, ast.unparse(call))
 
 
-@pytest.mark.parametrize(
-    ("target", "warned"), [("sm_80", True), ("sm_86", True), ("sm_90", False), ("sm_100", False)]
-)
+@pytest.mark.parametrize(("target", "warned"), [("sm_80", True), ("sm_86", True), ("sm_90", False), ("sm_100", False)])
 def test_a_card_without_tma_is_warned_of(target: str, warned: bool) -> None:
     source = kernel("x, y, T", NAMES + COPY.format(index="offsets"))
     outcome = TileLoadStore().apply(Subject(source, "k", target), Variant("A", "tile-load"))

@@ -95,8 +95,7 @@ def test_the_promised_lines_load_through_tma(example, target: str, tmp_path: Pat
     loads = {
         line: {remark.where.line for remark in remarks if "TMA Load" in remark.instruction}
         for line, remarks in (
-            (text, remarks_of(text, example.kernel, tmp_path, target))
-            for text in (example.before, outcome.source)
+            (text, remarks_of(text, example.kernel, tmp_path, target)) for text in (example.before, outcome.source)
         )
     }
     assert not loads[example.before]

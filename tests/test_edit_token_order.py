@@ -80,9 +80,7 @@ def test_tiles_that_may_meet_stay_in_order(old: str, new: str) -> None:
 
 
 def test_a_counter_that_may_be_a_signal_keeps_its_order() -> None:
-    counts = [
-        replace(a, dtype="int32") if getattr(a, "name", "") == "totals" else a for a in FLOATS.arguments
-    ]
+    counts = [replace(a, dtype="int32") if getattr(a, "name", "") == "totals" else a for a in FLOATS.arguments]
     launch = replace(FLOATS, arguments=tuple(counts))
     assert refused(COUNTED, "sums_kernel", "relaxed-atomics", launches=(launch,))
 

@@ -45,9 +45,7 @@ def test_nodes_that_are_in_no_module_and_modules_that_were_forgotten() -> None:
 
 def test_a_node_that_stands_in_a_module_twice() -> None:
     name = cst.Name("x")
-    module = cst.Module(
-        [cst.SimpleStatementLine([cst.Expr(cst.Tuple([cst.Element(name), cst.Element(name)]))])]
-    )
+    module = cst.Module([cst.SimpleStatementLine([cst.Expr(cst.Tuple([cst.Element(name), cst.Element(name)]))])])
     assert list(below(module, cst.Name)) == [name, name]
     assert list(below(name, cst.Name)) == [name]
 

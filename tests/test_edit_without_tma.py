@@ -41,9 +41,7 @@ def test_every_tile_access_can_be_named_and_computes_the_same(variant: str) -> N
     assert outcome.source.count("allow_tma=False") == len(LINES[variant])
     for length in (1, 67, 200):
         values = [numbers(length), np.zeros(length, np.float32), 0, 32]
-        for before, after in zip(
-            results(SOURCE, (1,), values), results(outcome.source, (1,), values), strict=True
-        ):
+        for before, after in zip(results(SOURCE, (1,), values), results(outcome.source, (1,), values), strict=True):
             assert np.array_equal(before, after)
 
 

@@ -38,9 +38,7 @@ def elementwise(draw: st.DrawFn) -> str:
     count = draw(st.integers(1, 3))
     size = draw(st.sampled_from([128, 256, 1024, 4096]))
     decorator = draw(
-        st.sampled_from(
-            ["", "()", "(occupancy=2)", "(\n    opt_level = 3,  # all\n)", "(num_worker_warps=4)"]
-        )
+        st.sampled_from(["", "()", "(occupancy=2)", "(\n    opt_level = 3,  # all\n)", "(num_worker_warps=4)"])
     )
     arrays = [f"x{i}" for i in range(count)]
     local, default = draw(st.sampled_from([(True, False), (False, True), (False, False)]))
@@ -48,10 +46,7 @@ def elementwise(draw: st.DrawFn) -> str:
     lines += [f"@ct.kernel{decorator}", f"def total({', '.join(arrays)}, y, T: ct.Constant[int]):"]
     if draw(st.booleans()):
         index = "ct.bid(0) * T + ct.arange(T, dtype=ct.int32)"
-        lines += [
-            f"    index = {index}",
-            f"    value = {' + '.join(f'ct.gather({a}, index)' for a in arrays)}",
-        ]
+        lines += [f"    index = {index}", f"    value = {' + '.join(f'ct.gather({a}, index)' for a in arrays)}"]
         lines += ["    ct.scatter( y, index,  value )"]
     else:
         lines += [f"    value = {' + '.join(f'ct.load({a}, (ct.bid(0),), shape=(T,))' for a in arrays)}"]
@@ -98,9 +93,7 @@ def test_what_is_proposed_parses_is_final_and_leaves_the_rest_alone(source: str)
             ast.parse(proposal.source)
             assert proposal.source.startswith(PREFIX)
             assert proposal.source.endswith(SUFFIX)
-            again = by_id[proposal.variant.optimization].apply(
-                Subject(proposal.source, "total"), proposal.variant
-            )
+            again = by_id[proposal.variant.optimization].apply(Subject(proposal.source, "total"), proposal.variant)
             assert isinstance(again, Skipped), (proposal.variant, again)
 
 

@@ -84,9 +84,7 @@ def test_a_tail_that_no_block_writes(workload: Path, capsys: pytest.CaptureFixtu
 
 
 def test_faults_as_json(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        run(["emulate", str(broken(workload, "(y, (i,)", "(y, (0,)")), "--json", "--configuration", "0"]) == 1
-    )
+    assert run(["emulate", str(broken(workload, "(y, (i,)", "(y, (0,)")), "--json", "--configuration", "0"]) == 1
     (row,) = json.loads(capsys.readouterr().out)["configurations"]
     assert not row["correct"]
     assert {fault["kind"]: fault["warning"] for fault in row["faults"]} == {"race": False, "unwritten": False}

@@ -89,20 +89,14 @@ def test_results_are_kept_for_the_same_text(kernel: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(isolate, "run", no_child)
     same = emulate_source(workload_of(kernel), Source.of(kernel), "sm_90", found)
-    assert {case: ran.outputs for case, ran in same.ran.items()} == {
-        c: r.outputs for c, r in first.ran.items()
-    }
+    assert {case: ran.outputs for case, ran in same.ran.items()} == {c: r.outputs for c, r in first.ran.items()}
     with pytest.raises(AssertionError, match="a child was started"):
         emulate_source(workload_of(kernel), Source.of(kernel), "sm_100", found)
 
 
-def test_a_result_rests_on_the_files_that_were_imported(
-    kernel: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_result_rests_on_the_files_that_were_imported(kernel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (kernel.parent / "beside.py").write_text("SCALE = 1.0\n")
-    kernel.write_text(
-        kernel.read_text().replace("import torch\n", "import torch\nfrom beside import SCALE\n")
-    )
+    kernel.write_text(kernel.read_text().replace("import torch\n", "import torch\nfrom beside import SCALE\n"))
     emulated(kernel)
     found = chosen(kernel)
     workload, source = workload_of(kernel), Source.of(kernel)
@@ -116,9 +110,7 @@ def test_a_result_rests_on_the_files_that_were_imported(
 def test_without_a_cache_the_results_are_the_same(kernel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = emulated(kernel)
     monkeypatch.setattr(results, "folder", lambda: None)
-    assert {c: r.outputs for c, r in emulated(kernel).ran.items()} == {
-        c: r.outputs for c, r in kept.ran.items()
-    }
+    assert {c: r.outputs for c, r in emulated(kernel).ran.items()} == {c: r.outputs for c, r in kept.ran.items()}
 
 
 def test_an_exception_costs_its_own_case(kernel: Path) -> None:
@@ -127,16 +119,12 @@ def test_an_exception_costs_its_own_case(kernel: Path) -> None:
     found = emulated(kernel, strict)
     failed = [case.perturbation for case, ran in found.ran.items() if ran.failure]
     assert set(failed) == {"all negative"}
-    assert "ValueError: no positive element (variant.py:" in next(
-        r.failure for r in found.ran.values() if r.failure
-    )
+    assert "ValueError: no positive element (variant.py:" in next(r.failure for r in found.ran.values() if r.failure)
     assert emulation(found, emulated(kernel), exact=True).outcome == "passed"
     assert emulation(emulated(kernel), found, exact=True).outcome == "failed"
 
 
-def test_a_file_that_cannot_be_imported_fails_as_a_whole(
-    kernel: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_imported_fails_as_a_whole(kernel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = gate_workload.variant(kernel, "import torch", "import torch_that_is_not_there")
     started = []
     run = isolate.run
@@ -178,9 +166,7 @@ def test_a_child_that_is_killed_could_not_run(kernel: Path) -> None:
     ],
 )
 def test_wrong_kernels(kernel: Path, old: str, new: str, sentence: str) -> None:
-    record = emulation(
-        emulated(kernel), emulated(kernel, gate_workload.variant(kernel, old, new)), exact=True
-    )
+    record = emulation(emulated(kernel), emulated(kernel, gate_workload.variant(kernel, old, new)), exact=True)
     assert record.outcome == ("failed" if sentence else "passed"), record
     assert sentence in record.reason
 

@@ -6,14 +6,7 @@ from typing import Any
 import pytest
 
 from kdiag.executors.gates.emulation import emulation
-from kdiag.records import (
-    ConfigurationCheck,
-    EmulatedCase,
-    EmulatedSource,
-    EmulationCase,
-    Fault,
-    GateRecord,
-)
+from kdiag.records import ConfigurationCheck, EmulatedCase, EmulatedSource, EmulationCase, Fault, GateRecord
 
 PLAIN = EmulationCase("n=7", True, 0)
 SHUFFLED = EmulationCase("n=7", True, 0, shuffle=7)
@@ -27,9 +20,7 @@ def ran(bits: str = "a", passed: bool = True, faults: tuple[Fault, ...] = (), **
 
 
 def judged(
-    parent: dict[EmulationCase, EmulatedCase],
-    candidate: dict[EmulationCase, EmulatedCase],
-    exact: bool = True,
+    parent: dict[EmulationCase, EmulatedCase], candidate: dict[EmulationCase, EmulatedCase], exact: bool = True
 ) -> GateRecord:
     return emulation(EmulatedSource(parent), EmulatedSource(candidate), exact=exact)
 
@@ -50,9 +41,7 @@ def judged(
         (ran(passed=False), ran(passed=False), True, "could-not-run", "the parent itself is wrong"),
     ],
 )
-def test_emulation(
-    parent: EmulatedCase, candidate: EmulatedCase, exact: bool, outcome: str, reason: str
-) -> None:
+def test_emulation(parent: EmulatedCase, candidate: EmulatedCase, exact: bool, outcome: str, reason: str) -> None:
     record = judged({PLAIN: parent}, {PLAIN: candidate}, exact)
     assert record.outcome == outcome
     assert reason in record.reason
@@ -60,16 +49,12 @@ def test_emulation(
 
 def test_perturbed_inputs_speak_only_where_the_parent_is_in_order() -> None:
     wrong = ran("c", passed=False)
-    assert (
-        judged({PLAIN: ran(), NEGATIVE: ran("n")}, {PLAIN: ran(), NEGATIVE: wrong}, False).outcome == "failed"
-    )
+    assert judged({PLAIN: ran(), NEGATIVE: ran("n")}, {PLAIN: ran(), NEGATIVE: wrong}, False).outcome == "failed"
     lost = ran("n", passed=False)  # the reference does not overflow, say; the bits are still the kernel's own
     assert judged({PLAIN: ran(), NEGATIVE: lost}, {PLAIN: ran(), NEGATIVE: wrong}, False).outcome == "passed"
     assert judged({PLAIN: ran(), NEGATIVE: lost}, {PLAIN: ran(), NEGATIVE: wrong}, True).outcome == "failed"
     at_fault = ran("n", passed=False, faults=(RACE,))
-    assert (
-        judged({PLAIN: ran(), NEGATIVE: at_fault}, {PLAIN: ran(), NEGATIVE: wrong}, True).outcome == "passed"
-    )
+    assert judged({PLAIN: ran(), NEGATIVE: at_fault}, {PLAIN: ran(), NEGATIVE: wrong}, True).outcome == "passed"
     raised = ran(passed=False, failure="ValueError")
     assert judged({PLAIN: ran(), NEGATIVE: raised}, {PLAIN: ran(), NEGATIVE: wrong}, True).outcome == "passed"
 
@@ -77,18 +62,13 @@ def test_perturbed_inputs_speak_only_where_the_parent_is_in_order() -> None:
 def test_bits_that_depend_on_the_order_of_blocks_are_not_compared() -> None:
     parent = {PLAIN: ran("a"), SHUFFLED: ran("b")}
     assert judged(parent, {PLAIN: ran("c"), SHUFFLED: ran("d")}).outcome == "passed"
-    assert (
-        judged({PLAIN: ran("a"), SHUFFLED: ran("a")}, {PLAIN: ran("a"), SHUFFLED: ran("d")}).outcome
-        == "failed"
-    )
+    assert judged({PLAIN: ran("a"), SHUFFLED: ran("a")}, {PLAIN: ran("a"), SHUFFLED: ran("d")}).outcome == "failed"
 
 
 def test_what_was_not_emulated_could_not_run() -> None:
     whole = EmulatedSource({PLAIN: ran()})
     lacks = EmulatedSource({PLAIN: ran()}, {SHUFFLED: "the operation x is not emulated"})
-    assert emulation("no torch", "no torch", exact=True) == GateRecord(
-        "emulation", "could-not-run", "no torch"
-    )
+    assert emulation("no torch", "no torch", exact=True) == GateRecord("emulation", "could-not-run", "no torch")
     assert "the parent in n=7, shuffled blocks" in emulation(lacks, whole, exact=True).reason
     assert emulation(whole, lacks, exact=True).outcome == "could-not-run"
 

@@ -16,15 +16,7 @@ pytestmark = pytest.mark.compiler
 
 import cuda.tile as ct
 
-from emulator_kernels import (
-    capped_running_sums,
-    capped_sums,
-    doubled,
-    product,
-    shared_product,
-    softmax,
-    wandering,
-)
+from emulator_kernels import capped_running_sums, capped_sums, doubled, product, shared_product, softmax, wandering
 from kdiag.executors.emulator import emulate
 
 
@@ -45,9 +37,7 @@ def wandered(block: int, blocks: int, stop: int, limit: int) -> int:
     return total
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"lockstep": False}, {"shuffle": 1}, {"shuffle": 2, "lockstep": False}]
-)
+@pytest.mark.parametrize("options", [{}, {"lockstep": False}, {"shuffle": 1}, {"shuffle": 2, "lockstep": False}])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_a_softmax_with_a_ragged_row(dtype: str, options: dict[str, Any]) -> None:
     x = torch.randn(37, 300, generator=torch.Generator().manual_seed(1)).to(getattr(torch, dtype))

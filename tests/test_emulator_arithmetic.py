@@ -79,12 +79,7 @@ def test_float_remainder_floor_and_comparison(dtype):
 
     check(arithmetic.binary("c_mod", x, y, dtype), cases, remainder, "c_mod")
     quotients = [(value,) for value in widen(arithmetic.binary("truediv", x, y, dtype)).tolist()]
-    check(
-        arithmetic.binary("floordiv", x, y, dtype),
-        quotients,
-        lambda value: float(np.floor(value)),
-        "floordiv",
-    )
+    check(arithmetic.binary("floordiv", x, y, dtype), quotients, lambda value: float(np.floor(value)), "floordiv")
     for fn, symbol in (("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">=")):
         got = arithmetic.compare(fn, x, y, dtype)
         assert got.dtype == np.bool_

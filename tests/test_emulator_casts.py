@@ -40,17 +40,11 @@ def ties(dtype, target):
     form = float_format(target)
     count = np.arange(1, 1 << min(form.precision, 6), 2) / 2
     scales = [form.smallest_exponent, form.smallest_exponent + 3, 0, -form.precision + 1]
-    on = np.concatenate(
-        [[form.largest * (1 + 2.0**-form.precision)], *(count * 2.0**scale for scale in scales)]
-    )
+    on = np.concatenate([[form.largest * (1 + 2.0**-form.precision)], *(count * 2.0**scale for scale in scales)])
     with np.errstate(over="ignore"):
         on = on[np.isfinite(on)].astype(numpy_dtype(dtype))
     on = on[np.isfinite(on)]
-    beside = [
-        on,
-        np.nextafter(on, numpy_dtype(dtype).type(0)),
-        np.nextafter(on, numpy_dtype(dtype).type(np.inf)),
-    ]
+    beside = [on, np.nextafter(on, numpy_dtype(dtype).type(0)), np.nextafter(on, numpy_dtype(dtype).type(np.inf))]
     return np.concatenate([*beside, *(-array for array in beside)])
 
 
@@ -82,9 +76,7 @@ def test_float_to_float_rounds_once_in_every_mode_that_cutile_allows(source, tar
     for mode in modes(source, target):
         got = convert(x, source, target, mode)
         assert got.dtype == numpy_dtype(target)
-        check(
-            got, [(value,) for value in widen(x).tolist()], expected_float(target, mode), f"{source} {mode}"
-        )
+        check(got, [(value,) for value in widen(x).tolist()], expected_float(target, mode), f"{source} {mode}")
 
 
 @pytest.mark.parametrize("dtype", [ct.float16, ct.bfloat16, *NARROW, ct.float8_e8m0fnu], ids=str)
@@ -114,9 +106,7 @@ def test_every_bfloat16_is_rounded_as_ml_dtypes_rounds_it_inside_the_range(targe
 
 
 def test_scales_are_powers_of_two_that_saturate_at_both_ends():
-    x = np.float32(
-        [0.0, 2.0**-149, 2.0**-127, 2.0**-126 * 1.25, 1.0, 1.5, -3.0, 2.0**127 * 1.5, np.inf, np.nan]
-    )
+    x = np.float32([0.0, 2.0**-149, 2.0**-127, 2.0**-126 * 1.25, 1.0, 1.5, -3.0, 2.0**127 * 1.5, np.inf, np.nan])
     down = convert(x, ct.float32, ct.float8_e8m0fnu, Mode.RZ)
     up = convert(x, ct.float32, ct.float8_e8m0fnu, Mode.RP)
     assert down.view(np.uint8).tolist() == [0, 0, 0, 1, 127, 127, 128, 254, 254, 255]

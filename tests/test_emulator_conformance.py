@@ -27,9 +27,7 @@ from recording import Recording, Result, load, save, with_digests
 FILE = ROOT / "tests" / "recordings" / "conformance.zip"
 CASES = all_cases()
 RECORDING = load(FILE, CASES) if FILE.is_file() else Recording({})
-RECORDED = [
-    name for name, result in RECORDING.results.items() if name in CASES and result.status == "recorded"
-]
+RECORDED = [name for name, result in RECORDING.results.items() if name in CASES and result.status == "recorded"]
 
 
 def test_every_case_is_recorded_or_known_to_be_refused() -> None:
@@ -128,9 +126,7 @@ def test_a_recording_is_read_as_it_was_written(tmp_path: Path) -> None:
     made = Recording({"card": "a card"})
     for name in names[:3]:
         outputs = tuple(data.bits(3).tobytes() for data in CASES[name].outputs())
-        made.results[name] = Result(
-            CASES[name].text_hash(), "recorded", same=name != "divmod-int16", outputs=outputs
-        )
+        made.results[name] = Result(CASES[name].text_hash(), "recorded", same=name != "divmod-int16", outputs=outputs)
     made.results[names[3]] = Result(CASES[names[3]].text_hash(), "refused", "not on this card")
     save(made, CASES, tmp_path / "file.zip")
     assert load(tmp_path / "file.zip", CASES) == made
@@ -139,8 +135,7 @@ def test_a_recording_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_outputs_recorded_for_another_kernel_text_are_not_read(tmp_path: Path) -> None:
     case, other = CASES["add-float32"], CASES["sub-float32"]
     results = {
-        c.id: Result(c.text_hash(), "recorded", outputs=(c.outputs()[0].bits(3).tobytes(),))
-        for c in (case, other)
+        c.id: Result(c.text_hash(), "recorded", outputs=(c.outputs()[0].bits(3).tobytes(),)) for c in (case, other)
     }
     save(Recording({}, results), CASES, tmp_path / "file.zip")
     read = load(tmp_path / "file.zip", {**CASES, case.id: replace(case, grid=(7,))}).results

@@ -13,12 +13,7 @@ from cuda.tile._exception import TileError
 from emulator_faulty_kernels import PLANTED
 from kdiag.executors.emulator import emulate
 
-ORDERS = (
-    {},
-    {"lockstep": False},
-    {"shuffle": 1},
-    {"shuffle": 2, "lockstep": False},
-)
+ORDERS = ({}, {"lockstep": False}, {"shuffle": 1}, {"shuffle": 2, "lockstep": False})
 NAMES = [planted.name for planted in PLANTED]
 
 

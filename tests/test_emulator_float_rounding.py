@@ -34,9 +34,7 @@ def quiet(function, *args):
 
 def zero_sum(mode, *summands):
     """The sign of a sum that is exactly zero."""
-    if all(math.copysign(1, value) > 0 for value in summands if value == 0) and all(
-        value == 0 for value in summands
-    ):
+    if all(math.copysign(1, value) > 0 for value in summands if value == 0) and all(value == 0 for value in summands):
         return 0.0
     if all(value == 0 and math.copysign(1, value) < 0 for value in summands):
         return -0.0

@@ -45,9 +45,7 @@ def test_each_element_is_the_exact_sum_rounded_once(operand, result):
             assert float(got[i, j]) == rounded(exact, float_format(result), ct.RoundingMode.RN)
 
 
-@pytest.mark.parametrize(
-    ("operand", "result"), [*PAIRS, (ct.float32, ct.float32), (ct.float64, ct.float64)], ids=str
-)
+@pytest.mark.parametrize(("operand", "result"), [*PAIRS, (ct.float32, ct.float32), (ct.float64, ct.float64)], ids=str)
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 32), (16, 1, 48), (1, 128, 64)])
 def test_a_stack_of_matrices_gives_the_bits_of_each_alone(operand, result, m, n, k):
     count = 300 if operand != ct.float64 else 7
@@ -56,15 +54,11 @@ def test_a_stack_of_matrices_gives_the_bits_of_each_alone(operand, result, m, n,
     together = mma(x, y, acc, operand, operand, result)
     for index in (0, 1, count // 2, count - 1):
         alone = mma(x[index], y[index], acc[index], operand, operand, result)
-        stacked = mma(
-            x[index : index + 1], y[index : index + 1], acc[index : index + 1], operand, operand, result
-        )
+        stacked = mma(x[index : index + 1], y[index : index + 1], acc[index : index + 1], operand, operand, result)
         np.testing.assert_array_equal(together[index], alone)
         np.testing.assert_array_equal(stacked[0], alone)
     shared = mma(x, y[:1], acc[:1], operand, operand, result)
-    np.testing.assert_array_equal(
-        shared[count - 1], mma(x[count - 1], y[0], acc[0], operand, operand, result)
-    )
+    np.testing.assert_array_equal(shared[count - 1], mma(x[count - 1], y[0], acc[0], operand, operand, result))
 
 
 @pytest.mark.parametrize("signs", [(ct.int8, ct.int8), (ct.uint8, ct.uint8), (ct.int8, ct.uint8)], ids=str)
@@ -93,22 +87,16 @@ def test_integers_are_exact_and_wrap(signs):
 )
 def test_scales_hold_for_their_block_along_k(dtype, scale, block):
     x, y = random_tile(dtype, (2, 3, 64), 8), random_tile(dtype, (2, 64, 4), 9)
-    x_scale = np.exp2(np.random.default_rng(10).integers(-3, 4, (2, 3, 64 // block))).astype(
-        numpy_dtype(scale)
-    )
-    y_scale = np.exp2(np.random.default_rng(11).integers(-3, 4, (2, 64 // block, 4))).astype(
-        numpy_dtype(scale)
-    )
+    x_scale = np.exp2(np.random.default_rng(10).integers(-3, 4, (2, 3, 64 // block))).astype(numpy_dtype(scale))
+    y_scale = np.exp2(np.random.default_rng(11).integers(-3, 4, (2, 64 // block, 4))).astype(numpy_dtype(scale))
     acc = random_tile(ct.float32, (2, 3, 4), 12)
     got = mma_scaled(x, x_scale, y, y_scale, acc)
     for b, i, j in np.ndindex(2, 3, 4):
         left = [
-            Fraction(float(widen(x)[b, i, k])) * Fraction(float(widen(x_scale)[b, i, k // block]))
-            for k in range(64)
+            Fraction(float(widen(x)[b, i, k])) * Fraction(float(widen(x_scale)[b, i, k // block])) for k in range(64)
         ]
         right = [
-            Fraction(float(widen(y)[b, k, j])) * Fraction(float(widen(y_scale)[b, k // block, j]))
-            for k in range(64)
+            Fraction(float(widen(y)[b, k, j])) * Fraction(float(widen(y_scale)[b, k // block, j])) for k in range(64)
         ]
         exact = sum((a * c for a, c in zip(left, right, strict=True)), Fraction(float(acc[b, i, j])))
         assert float(got[b, i, j]) == rounded(exact, float_format(ct.float32), ct.RoundingMode.RN)

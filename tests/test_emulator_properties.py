@@ -72,12 +72,7 @@ def combine(x, y, out, how: ct.Constant[int], size: ct.Constant[int]):
     ct.store(out, (i,), value)
 
 
-COMBINED = (
-    lambda x, y: x + y,
-    lambda x, y: x * y - x,
-    np.maximum,
-    lambda x, y: np.where(x > y, x, -y),
-)
+COMBINED = (lambda x, y: x + y, lambda x, y: x * y - x, np.maximum, lambda x, y: np.where(x > y, x, -y))
 
 
 @EXAMPLES

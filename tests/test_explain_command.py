@@ -35,11 +35,7 @@ def test_the_page_of_an_edit_shows_its_examples(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
-    [
-        ("regster-spils", "near are register-spills"),
-        ("qqqq", "`kdiag explain` lists all"),
-        ("...", "lists all"),
-    ],
+    [("regster-spils", "near are register-spills"), ("qqqq", "`kdiag explain` lists all"), ("...", "lists all")],
 )
 def test_what_is_no_page(name: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", name]) == 2

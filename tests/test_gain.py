@@ -38,9 +38,7 @@ def test_bounded_by_its_inputs_and_no_other_architecture_unannounced(gains, spee
     told = [x for gain in gains.values() for x in (gain.low, gain.high)] + speedups
     low, high = min(0.9, *told) * 0.999, max(1.05, *told) * 1.001
     assert low <= made.speedup.low <= made.speedup.mid <= made.speedup.high <= high
-    assert ("sm_100" in " ".join(made.reasons)) == (
-        "sm_90" not in gains or (bool(trials) and seen_on == "sm_100")
-    )
+    assert ("sm_100" in " ".join(made.reasons)) == ("sm_90" not in gains or (bool(trials) and seen_on == "sm_100"))
 
 
 @given(GAINS, st.lists(RATIOS, min_size=1, max_size=4), st.floats(1, 3), ARCHITECTURES)
@@ -71,12 +69,7 @@ def test_the_weights_are_those_of_the_counts():
 
 def test_other_causes_are_one_opinion_and_other_architectures_are_named_there_too():
     memory_bound = plan(offer("H", "all"), diagnosis=diagnosis(("dram-bandwidth", 0.9)))
-    assert 1.0 < find(memory_bound, "H", "all").expected_speedup.mid < 1.03, (
-        "a guess of 1.01 beside 1.35 and 1.30"
-    )
-    for target in (
-        "sm_90",
-        "sm_100",
-    ):  # for this cause there is a guess alone, for others measurements on sm_90
+    assert 1.0 < find(memory_bound, "H", "all").expected_speedup.mid < 1.03, "a guess of 1.01 beside 1.35 and 1.30"
+    for target in ("sm_90", "sm_100"):  # for this cause there is a guess alone, for others measurements on sm_90
         told = find(plan(diagnosis=diagnosis(("bytes-in-flight", 0.9)), target=target), "G").explanation
         assert ("partly from sm_90, weak evidence for sm_100" in told) == (target == "sm_100")

@@ -35,9 +35,7 @@ def compiled(code: str, stack: int = 0, launch: Launch | None = None) -> tuple[C
 
 
 def said(lines: dict[str, frozenset[int]] | None = None, **values: int) -> Said:
-    observations = {
-        f"compile.{name}": Evidence("resource", f"compile.{name}", value) for name, value in values.items()
-    }
+    observations = {f"compile.{name}": Evidence("resource", f"compile.{name}", value) for name, value in values.items()}
     return Said(observations, lines or {})
 
 
@@ -105,10 +103,7 @@ def test_an_earlier_candidate_is_known_again() -> None:
         (Launch("k", (2,), ()), "passed"),
         (Launch("k", (1,), (ScalarArgument("n", 4, False),)), "passed"),
         (Launch("k", (1,), (ArrayArgument("x", "float32", (4,), (1,)),)), "passed"),
-        (
-            Launch("k", (1,), (), tuning=TuningSpace("k", ({"t": 1}, {"t": 2}), ((1,), (2,)), ({}, {}))),
-            "passed",
-        ),
+        (Launch("k", (1,), (), tuning=TuningSpace("k", ({"t": 1}, {"t": 2}), ((1,), (2,)), ({}, {}))), "passed"),
         (Launch("k", (1,), (ScalarArgument("TILE", 4, True),)), "failed"),  # a constant is part of the code
         (Launch("k", (1,), (), configuration=0, hints={"occupancy": 2}), "failed"),
     ],
@@ -186,10 +181,7 @@ def test_correctness() -> None:
     assert correctness(Trial((), ())).outcome == "could-not-run"
     assert correctness(Trial((right,), ())).outcome == "passed"
     record = correctness(Trial((right, wrong), ()))
-    assert (record.outcome, record.reason) == (
-        "failed",
-        "wrong in n=7 with an error of 0.5 where 0.1 is allowed",
-    )
+    assert (record.outcome, record.reason) == ("failed", "wrong in n=7 with an error of 0.5 where 0.1 is allowed")
 
 
 def test_the_names_of_the_gates() -> None:
@@ -206,8 +198,6 @@ def test_nothing_is_asked_for_after_the_first_failure() -> None:
     assert without_device(inspection) == (refused,)
     same = Inspection(lambda: passed, lambda: (compiled("a"), compiled("a")), never, never)
     assert [record.gate for record in without_device(same)] == ["scope", "compile", "no-op"]
-    nothing = Inspection(
-        lambda: passed, lambda: (UNAVAILABLE, UNAVAILABLE), lambda _: Said(), lambda: ("no", "no")
-    )
+    nothing = Inspection(lambda: passed, lambda: (UNAVAILABLE, UNAVAILABLE), lambda _: Said(), lambda: ("no", "no"))
     outcomes = [(record.gate, record.outcome) for record in without_device(nothing)]
     assert outcomes[1:] == [(gate, "could-not-run") for gate in ("compile", "no-op", "effect", "emulation")]

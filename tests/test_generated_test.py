@@ -46,9 +46,7 @@ def test_what_is_written_passes_what_is_right_and_nothing_else(
     path = write(workload, version, tmp_path / "run")
     text = path.read_text().replace("torch.cuda.is_available()", "True")  # what it tests here needs no GPU
     path.write_text(text.replace("search=WORKLOAD.parent)", "search=WORKLOAD.parent), 'cpu'"))
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", path], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", path], capture_output=True, text=True, check=False)
     assert outcome in done.stdout, done.stdout
 
 
@@ -56,7 +54,5 @@ def test_a_run_says_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture
     made = project(tmp_path, "vector_add")
     code = cli.run(["auto", str(made.root), "--run-dir", str(made.run_dir), "--yes", "--budget", "0"])
     assert code == 0
-    assert f"pytest {made.run_dir}/test_vector_add.py repeats the checks" in capsys.readouterr().err.replace(
-        "\n", " "
-    )
+    assert f"pytest {made.run_dir}/test_vector_add.py repeats the checks" in capsys.readouterr().err.replace("\n", " ")
     assert str(made.run_dir / "worktree") in (made.run_dir / "test_vector_add.py").read_text()

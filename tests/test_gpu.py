@@ -29,9 +29,7 @@ def bench(request: pytest.FixtureRequest) -> DeviceBench:
     assert isinstance(described, Workload)
     assert gpu is not None, "these tests need a CUDA GPU"
     names = counters(parse_capability(gpu.compute_capability or ""))
-    return DeviceBench(
-        described, gpu, names, lambda path, kernel: read_launches(path, kernel)[0].observations
-    )
+    return DeviceBench(described, gpu, names, lambda path, kernel: read_launches(path, kernel)[0].observations)
 
 
 def test_a_kernel_is_never_faster_than_itself(bench: DeviceBench, tmp_path: Path) -> None:

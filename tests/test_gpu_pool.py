@@ -29,9 +29,7 @@ def where(config: int) -> str:
 
 
 def baseline(request: BaselineRequest) -> Baseline:
-    rows = [
-        ConfigurationBaseline(where(config), 1.0, 0.0) for config in load_part(request.workload).configs()
-    ]
+    rows = [ConfigurationBaseline(where(config), 1.0, 0.0) for config in load_part(request.workload).configs()]
     return Baseline((ConfigurationCheck("n", True, 0.0, 1.0),), tuple(rows), copy_gbs=4000.0)
 
 
@@ -78,10 +76,7 @@ def test_each_configuration_is_measured_on_one_gpu_and_all_gpus_at_once(workload
 
 
 def test_what_is_wrong_or_dies_on_one_gpu_is_so_for_all(workload: Workload) -> None:
-    measured, candidate = (
-        bench(workload, gpu_pool.executors(("0", "1"))),
-        workload.path.parent / "candidate.py",
-    )
+    measured, candidate = (bench(workload, gpu_pool.executors(("0", "1"))), workload.path.parent / "candidate.py")
     candidate.write_text("wrong")
     answer = measured.trial(workload.kernel_file, candidate)
     assert isinstance(answer, Trial)
@@ -93,8 +88,7 @@ def test_what_is_wrong_or_dies_on_one_gpu_is_so_for_all(workload: Workload) -> N
 
 
 @pytest.mark.parametrize(
-    ("selection", "already", "names"),
-    [("all", "", ("0", "1")), ("1,0", "", ("1", "0")), ("1", "4,GPU-6", ("GPU-6",))],
+    ("selection", "already", "names"), [("all", "", ("0", "1")), ("1,0", "", ("1", "0")), ("1", "4,GPU-6", ("GPU-6",))]
 )
 def test_numbers_count_what_is_visible(
     monkeypatch: pytest.MonkeyPatch, selection: str, already: str, names: tuple[str, ...]

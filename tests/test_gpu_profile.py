@@ -78,9 +78,7 @@ def test_sampled_counters_are_those_of_the_profiler(name: str, tmp_path: Path) -
     sampled = sample(request(work, work.kernel_file))
     assert isinstance(sampled, PmCounters), sampled
     assert sampled.busy_pct > 90
-    report = collect(
-        work, work.kernel_file, sampled.kernel, counters(compute_capability()), tmp_path / "r.ncu-rep"
-    )
+    report = collect(work, work.kernel_file, sampled.kernel, counters(compute_capability()), tmp_path / "r.ncu-rep")
     assert not isinstance(report, NoCounters), report
     replayed = read_launches(report)[0].observations
     apart = {

@@ -99,11 +99,7 @@ def test_the_disassembler_is_asked_again_without_what_it_calls_illegal(
     assert (tmp_path / "asked").read_text().startswith("--binary SM100a --no-dataflow ")
 
 
-@given(
-    st.sampled_from([*ARCHITECTURES, "sm_75"]),
-    st.lists(st.integers(0, 0xFFF), max_size=40),
-    st.binary(max_size=15),
-)
+@given(st.sampled_from([*ARCHITECTURES, "sm_75"]), st.lists(st.integers(0, 0xFFF), max_size=40), st.binary(max_size=15))
 def test_no_instruction_is_dropped(architecture: str, opcodes: list[int], rest: bytes) -> None:
     assert mnemonics(code(*opcodes) + rest, architecture).total() == len(opcodes)
 

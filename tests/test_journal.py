@@ -17,18 +17,7 @@ from hypothesis import strategies as st
 
 from kdiag import records
 from kdiag.codec import DecodeError, decode, encode
-from kdiag.journal import (
-    CandidateReady,
-    Event,
-    IterationDone,
-    Journal,
-    JournalError,
-    Resumed,
-    Start,
-    Stop,
-    Tree,
-    read,
-)
+from kdiag.journal import CandidateReady, Event, IterationDone, Journal, JournalError, Resumed, Start, Stop, Tree, read
 from kdiag.records import ConfigurationCheck, Iteration
 from kdiag.run_state import state
 
@@ -85,9 +74,7 @@ RECORDS = [
 ]
 
 
-st.register_type_strategy(
-    Mapping, lambda hint: st.dictionaries(*map(st.from_type, get_args(hint)), max_size=3)
-)
+st.register_type_strategy(Mapping, lambda hint: st.dictionaries(*map(st.from_type, get_args(hint)), max_size=3))
 
 
 @pytest.mark.parametrize("record", RECORDS)
@@ -155,18 +142,12 @@ def test_each_line_is_strict_json(tmp_path: Path) -> None:
 
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_a_run_killed_at_any_byte_resumes(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_a_run_killed_at_any_byte_resumes(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     path = written(tmp_path_factory.mktemp("j") / "journal.jsonl")
     whole = path.read_bytes()
     first = whole.index(b"\n") + 1
     cut = data.draw(st.integers(first, len(whole)))
-    junk = (
-        data.draw(st.sampled_from([b"", b"\0" * 40, b"\xff\n", b"{}}\n"]))
-        if whole[cut - 1 : cut] == b"\n"
-        else b""
-    )
+    junk = data.draw(st.sampled_from([b"", b"\0" * 40, b"\xff\n", b"{}}\n"])) if whole[cut - 1 : cut] == b"\n" else b""
     path.write_bytes(whole[:cut] + junk)
     complete = EVENTS[: whole[:cut].count(b"\n")]
     assert read(path) == complete
@@ -193,9 +174,7 @@ def no_start(lines: list[bytes]) -> list[bytes]:
     return lines[1:]
 
 
-@pytest.mark.parametrize(
-    "damage", [damage_middle, damage_two_last, unknown_event, no_start, lambda lines: []]
-)
+@pytest.mark.parametrize("damage", [damage_middle, damage_two_last, unknown_event, no_start, lambda lines: []])
 def test_any_other_damage_is_an_error(tmp_path: Path, damage: Callable[[list[bytes]], list[bytes]]) -> None:
     path = written(tmp_path / "j")
     path.write_bytes(b"\n".join([*damage(path.read_bytes().splitlines()), b""]))
@@ -240,9 +219,7 @@ def test_a_full_disk_leaves_no_half_a_line(tmp_path: Path) -> None:
         journal = Journal(path, stream)
         journal.append(START)
         stream.full = True
-        with pytest.raises(
-            JournalError, match=r"\(No space left on device\); make room, then go on with --resume"
-        ):
+        with pytest.raises(JournalError, match=r"\(No space left on device\); make room, then go on with --resume"):
             journal.append(Stop("no room", "t"))
         stream.full = False
         journal.append(Stop("room", "t"))

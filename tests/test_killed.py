@@ -14,7 +14,9 @@ from kdiag.isolate import Died
 from killed_runs import Attempt, run_auto
 
 TEST = "grep -q @ct.kernel softmax.py"  # as every command that runs the kernel, it fails without one
-BENCH = f"""{TEST} || exit; grep -q '# faster' softmax.py && echo '{{"latency_ms": 0.7}}' || echo '{{"latency_ms": 1.0}}'"""
+BENCH = (
+    f"""{TEST} || exit; grep -q '# faster' softmax.py && echo '{{"latency_ms": 0.7}}' || echo '{{"latency_ms": 1.0}}'"""
+)
 COMMANDS = f"kernel = 'softmax.py'\n[test]\ncommand = '{TEST}'\n[bench]\ncommand = '''{BENCH}'''\n"
 POINTS = (
     "git branch 1",  # nothing is there yet
@@ -120,9 +122,7 @@ def killed_and_resumed(folder: Path, point: str) -> End:
     return end_of(made)
 
 
-@pytest.mark.parametrize(
-    "point", POINTS, ids=lambda point: point.replace(BENCH, "bench").replace(TEST, "test")
-)
+@pytest.mark.parametrize("point", POINTS, ids=lambda point: point.replace(BENCH, "bench").replace(TEST, "test"))
 def test_a_run_killed_here_ends_like_one_that_was_not(
     tmp_path: Path, undisturbed: tuple[End, list[str]], point: str
 ) -> None:
@@ -130,9 +130,7 @@ def test_a_run_killed_here_ends_like_one_that_was_not(
 
 
 @pytest.mark.slow
-def test_a_run_killed_anywhere_ends_like_one_that_was_not(
-    tmp_path: Path, undisturbed: tuple[End, list[str]]
-) -> None:
+def test_a_run_killed_anywhere_ends_like_one_that_was_not(tmp_path: Path, undisturbed: tuple[End, list[str]]) -> None:
     end, events = undisturbed
     assert len(events) > 80
     for number, point in enumerate(events):

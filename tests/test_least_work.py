@@ -35,9 +35,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("configuration", "expected"), [(0, 100.0), (1, 200.0), (2, None), (3, None)])
-def test_the_work_of_a_configuration_belongs_to_its_only_launch(
-    configuration: int, expected: float | None
-) -> None:
+def test_the_work_of_a_configuration_belongs_to_its_only_launch(configuration: int, expected: float | None) -> None:
     found = least_work(WORKLOAD, COMPILED, "k", "sm_90", configuration)
     assert (found["work.bytes"].value if found else None) == expected
 
@@ -75,10 +73,7 @@ ARRAYS = (
     [
         ("ct.store(y, (0, 0), ct.load(x, (0, 0), (T, T)))", 64 * 32 * (2 + 4)),
         ("ct.store(x, (0, 0), ct.load(x, (0, 0), (T, T)) * 2)", 64 * 32 * (2 + 2)),
-        (
-            "t = ct.load(x, (0, 0), (T, T)) + ct.load(x, (1, 0), (T, T))\n    ct.scatter(z, 0, t)",
-            64 * 32 * 2 + 10,
-        ),
+        ("t = ct.load(x, (0, 0), (T, T)) + ct.load(x, (1, 0), (T, T))\n    ct.scatter(z, 0, t)", 64 * 32 * 2 + 10),
         ("ct.load(x, (0, 0), (T, T))", None),
         ("ct.store(y.slice(0, 0, 4), (0, 0), ct.load(x, (0, 0), (T, T)))", None),
         ("ct.store(y, (0, 0), ct.load(x, (0, 0), (T, T)))\n    ct.atomic_add(z, 0, 1)", None),

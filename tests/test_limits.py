@@ -20,9 +20,7 @@ def test_without_peaks_and_without_a_name_there_are_none() -> None:
 
 
 def test_all_figures_of_a_report() -> None:
-    peaks = observe(
-        dram_peak=4.8e12, l2_peak=1e13, l1_peak=3e13, fp32_peak=6e13, fp64_peak=3e13, tensor_peak_bf16=9e14
-    )
+    peaks = observe(dram_peak=4.8e12, l2_peak=1e13, l1_peak=3e13, fp32_peak=6e13, fp64_peak=3e13, tensor_peak_bf16=9e14)
     found = limits_of(peaks)
     assert (found.dram_gbs, found.l2_gbs, found.l1_gbs) == pytest.approx((4800, 10_000, 30_000))
     assert (found.fp32_tflops, found.fp64_tflops) == pytest.approx((60, 30))
@@ -59,9 +57,5 @@ def test_a_card_is_read_at_the_clocks_of_its_longest_launch_with_peaks() -> None
     longest = observe(duration_us=900)
     assert limits_of_card([short, longest, longer]).dram_gbs == pytest.approx(4800)
     filled = limits_of_card([short, longest, longer], H200)
-    assert (filled.dram_gbs, filled.fp32_tflops, filled.source) == (
-        pytest.approx(4800),
-        67,
-        "report, device table",
-    )
+    assert (filled.dram_gbs, filled.fp32_tflops, filled.source) == (pytest.approx(4800), 67, "report, device table")
     assert limits_of_card([longest], H200).source == "device table"

@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.records import Iteration
-from kdiag.reporters.markdown import (
-    Round,
-    experiments_log,
-    final_line,
-    perf_results,
-    with_section,
-    write_atomically,
-)
+from kdiag.reporters.markdown import Round, experiments_log, final_line, perf_results, with_section, write_atomically
 
 SEED = Path(__file__).parents[2] / "shared" / "seeds" / "000_32033a5c6da173e8.txt"
 SAMPLE = """\

@@ -18,22 +18,14 @@ from kdiag.executors.ncu.command import (
     what_to_collect,
 )
 from kdiag.rules.load_causes import load_causes
-from kdiag.rules.load_metric_sets import (
-    counters,
-    load_chip_rules,
-    load_metric_sets,
-    metric_set,
-    parse_capability,
-)
+from kdiag.rules.load_metric_sets import counters, load_chip_rules, load_metric_sets, metric_set, parse_capability
 from kdiag.rules.load_metrics import load_metrics
 
 HOPPER, AMPERE, BLACKWELL = (9, 0), (8, 0), (12, 0)
 
 
 def line(options: NcuOptions, report: Path = Path("/r/a.ncu-rep")) -> list[str]:
-    return command_line(
-        "ncu", ("--set", "full"), options, report, Path("/l/ncu.log"), ["python", "s.py", "-k", "x"]
-    )
+    return command_line("ncu", ("--set", "full"), options, report, Path("/l/ncu.log"), ["python", "s.py", "-k", "x"])
 
 
 def test_the_whole_command_line() -> None:
@@ -136,9 +128,7 @@ def test_the_minimal_set_has_what_the_causes_need() -> None:
     only_in_sections = {"sass__inst_executed_register_spilling"}
     for name in needed_by_causes():
         names = set(load_metrics()[name].names)
-        assert (
-            names & asked or names <= only_in_sections or all(each.startswith("derived__") for each in names)
-        ), name
+        assert names & asked or names <= only_in_sections or all(each.startswith("derived__") for each in names), name
 
 
 def test_a_chip_is_asked_only_for_counters_it_has() -> None:
@@ -146,9 +136,8 @@ def test_a_chip_is_asked_only_for_counters_it_has() -> None:
     assert any("_op_tma_" in name for name in counters(BLACKWELL))
     assert "dram__bytes_op_read.sum" in counters(BLACKWELL)
     assert "dram__bytes_read.sum" in counters(HOPPER)
-    assert (
-        "sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_off.sum.peak_sustained_elapsed.per_second"
-        in (counters(AMPERE))
+    assert "sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_off.sum.peak_sustained_elapsed.per_second" in (
+        counters(AMPERE)
     )
     assert counters(None) == counters(HOPPER)
     assert all(rule.source for rule in load_chip_rules())

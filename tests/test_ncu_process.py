@@ -12,16 +12,12 @@ from ncu_machine import ended as has_ended
 
 
 def python(code: str, timeout_s: float = 20.0, shown: list[str] | None = None) -> Ended:
-    return run(
-        [sys.executable, "-c", code], os.environ, timeout_s, (shown if shown is not None else []).append
-    )
+    return run([sys.executable, "-c", code], os.environ, timeout_s, (shown if shown is not None else []).append)
 
 
 def test_both_streams_are_kept_apart_and_shown() -> None:
     shown: list[str] = []
-    ended = python(
-        "import sys; print('é', flush=True); print('bad', file=sys.stderr); sys.exit(3)", shown=shown
-    )
+    ended = python("import sys; print('é', flush=True); print('bad', file=sys.stderr); sys.exit(3)", shown=shown)
     assert ended == Ended(3, "é\n", "bad\n")
     assert sorted("".join(shown).splitlines()) == ["bad", "é"]
 

@@ -60,10 +60,7 @@ def test_an_unknown_kernel_is_answered_with_those_there_are() -> None:
         ("for i in range(n):\n        ct.store(x, (i,), ct.load(x, (i,), (T,)) * 2)", 1),
         ("for i in range(n):\n        ct.store(y, (i,), ct.load(x, (i,), (T,)) * 2)", 0),
         ("ct.store(x, (0,), ct.load(x, (0,), (T,)) * 2)", 0),
-        (
-            "for i in range(n):\n        t = ct.gather(x, i)\n    for j in range(n):\n        ct.scatter(x, j, t)",
-            0,
-        ),
+        ("for i in range(n):\n        t = ct.gather(x, i)\n    for j in range(n):\n        ct.scatter(x, j, t)", 0),
     ],
 )
 def test_loops_that_work_in_place(body: str, count: int) -> None:

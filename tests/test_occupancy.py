@@ -56,9 +56,7 @@ def test_the_limits_are_those_of_the_profiler_on_every_card() -> None:
             needs = BlockNeeds(
                 int(seen["launch__block_size"]),
                 int(seen["launch__registers_per_thread"]),
-                int(
-                    seen["launch__shared_mem_per_block_static"] + seen["launch__shared_mem_per_block_dynamic"]
-                ),
+                int(seen["launch__shared_mem_per_block_static"] + seen["launch__shared_mem_per_block_dynamic"]),
                 int(seen.get("launch__barrier_count", 0)),
             )
             configured = occupancy(capability, needs, int(seen["launch__shared_mem_config_size"]))
@@ -70,9 +68,7 @@ def test_the_limits_are_those_of_the_profiler_on_every_card() -> None:
                     assert configured.limits[name] == seen[metric], (report.name, name, needs)
             # Until 2022 ncu divided all the shared memory there can be, since then what the driver set aside; where
             # the kernel uses none (before 8.0) it gives the limit of the blocks.
-            by_shared = {
-                each.limits.get("shared-memory", each.limits["blocks"]) for each in (configured, at_most)
-            }
+            by_shared = {each.limits.get("shared-memory", each.limits["blocks"]) for each in (configured, at_most)}
             assert seen[LIMITS["shared-memory"]] in by_shared, (report.name, needs)
             assert configured.occupancy_pct == pytest.approx(seen["sm__maximum_warps_per_active_cycle_pct"])
             compared += 1
@@ -115,12 +111,7 @@ def test_a_block_that_cannot_run_has_no_occupancy_and_an_unknown_card_none_at_al
     assert occupancy("sm_90", BlockNeeds(0, 32)) is None
 
 
-@given(
-    st.sampled_from(sorted(load_occupancy())),
-    st.integers(1, 1024),
-    st.integers(16, 255),
-    st.integers(0, 200_000),
-)
+@given(st.sampled_from(sorted(load_occupancy())), st.integers(1, 1024), st.integers(16, 255), st.integers(0, 200_000))
 def test_more_of_anything_never_makes_room_for_more_blocks(
     capability: str, threads: int, registers: int, shared: int
 ) -> None:

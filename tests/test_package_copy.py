@@ -113,9 +113,7 @@ def test_what_is_imported_is_what_was_written(package: Path) -> None:
         load_kernel(package, path, source_hash=expected)
     import os
 
-    os.utime(
-        path, ns=(stat.st_atime_ns, stat.st_mtime_ns)
-    )  # bytecode of the same age and size must not be taken
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # bytecode of the same age and size must not be taken
     assert load_kernel(package, path).VALUE == 8
 
 

@@ -12,10 +12,7 @@ from kdiag.executors.paired_statistics import paired_ratio, until_settled
 def test_the_ratio_is_found_under_drift_that_exceeds_it(seed: int, factor: float) -> None:
     random = np.random.default_rng(seed)
     drift = np.linspace(1, 2, 60) * random.lognormal(0, 0.3, 60)
-    parent, candidate = (
-        drift * random.lognormal(0, 0.002, 60),
-        drift / factor * random.lognormal(0, 0.002, 60),
-    )
+    parent, candidate = (drift * random.lognormal(0, 0.002, 60), drift / factor * random.lognormal(0, 0.002, 60))
     ratio = paired_ratio(parent, candidate)
     assert abs(ratio.median / factor - 1) < 0.005
     assert ratio.low <= ratio.median <= ratio.high

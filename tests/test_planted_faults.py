@@ -65,9 +65,7 @@ KNOWN_MISSES = {"just_over"}
 
 
 @pytest.mark.parametrize(
-    "launch",
-    [each for each in HELD_OUT["launches"] if each["variant"] == "slow"],
-    ids=lambda launch: launch["case"],
+    "launch", [each for each in HELD_OUT["launches"] if each["variant"] == "slow"], ids=lambda launch: launch["case"]
 )
 def test_held_out_faults(launch: dict[str, Any]) -> None:
     found = diagnose(launch).causes[0].id
@@ -89,9 +87,7 @@ def test_the_fault_is_gone_without_it(launch: dict[str, Any]) -> None:
 def test_what_is_left_is_smaller() -> None:
     for name, metric in (("three_passes", "excess_traffic"), ("padding", "excess_operations")):
         slow, fast = (
-            number(with_derived(observe(launch)), metric)
-            for launch in RECORDED["launches"]
-            if launch["case"] == name
+            number(with_derived(observe(launch)), metric) for launch in RECORDED["launches"] if launch["case"] == name
         )
         assert slow is not None
         assert fast is not None

@@ -146,19 +146,13 @@ RIGHT = {"playbook/Z.toml": ENTRY + TREAT, "causes/tensor-pipe.toml": CAUSE + PA
 WRONG = [
     ({"playbook/Z.toml": "id = "}, "playbook/Z.toml is not valid TOML"),
     ({"causes/tensor-pipe.toml": CAUSE[12:]}, "causes/tensor-pipe.toml needs title"),
-    (
-        {"causes/tensor-pipe.toml": CAUSE + "pattern = 3"},
-        "causes/tensor-pipe.toml does not follow the schema",
-    ),
+    ({"causes/tensor-pipe.toml": CAUSE + "pattern = 3"}, "causes/tensor-pipe.toml does not follow the schema"),
     (
         {"causes/tensor-pipe.toml": CAUSE + PATTERN.format(none=3)},
         "causes/tensor-pipe.toml does not follow the schema: none and full of m are equal",
     ),
     ({"causes/bad-luck.toml": CAUSE}, "causes/bad-luck.toml: no optimization treats it"),
-    (
-        {"playbook/Z.toml": ENTRY + TREAT.replace("tensor-pipe", "x")},
-        "playbook/Z.toml: it treats x, which no file",
-    ),
+    ({"playbook/Z.toml": ENTRY + TREAT.replace("tensor-pipe", "x")}, "playbook/Z.toml: it treats x, which no file"),
     ({"playbook/Z.toml": ENTRY + TREAT + TREAT}, "playbook/Z.toml: Z and tensor-pipe are connected twice"),
     ({"playbook/Z.toml": ENTRY + TREAT + requires("Y")}, "playbook/Z.toml: it requires Y, which is not in"),
     (
@@ -196,9 +190,7 @@ def test_the_rules_command_checks_and_draws(tmp_path, capsys):
     assert "playbook/Z.toml is not valid TOML" in capsys.readouterr().out
     assert cli.run(["rules", "graph", "--dot", "-o", str(tmp_path / "rules.svg")]) == 0
     text = (tmp_path / "rules.svg").read_text()
-    titles = [
-        node.text or "" for node in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}title")
-    ]
+    titles = [node.text or "" for node in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}title")]
     assert {*load_causes(), "memory", "latency"} <= set(titles)
     (line,) = [t for t in titles if "H/all for special-functions-and-division" in t]
     assert "1.35x (1.2 to 2.3, n = 6): row softmax" in line

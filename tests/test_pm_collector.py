@@ -81,12 +81,7 @@ def test_a_recording_takes_a_collector_of_its_own_and_leaves_none(cupti: Cupti) 
     assert cupti.calls[0][1] == {"device_index": 3}
     assert cupti.calls[2][1]["metrics"] == ["a", "b"]
     assert cupti.calls[2][1]["sampling_interval"] == 100_000
-    assert (series.names, series.starts_ns, series.ends_ns, series.values) == (
-        ("a", "b"),
-        (5,),
-        (7,),
-        ((1, 2.5),),
-    )
+    assert (series.names, series.starts_ns, series.ends_ns, series.values) == (("a", "b"), (5,), (7,), ((1, 2.5),))
     assert launched is RAN
 
 
@@ -96,16 +91,8 @@ def test_a_recording_takes_a_collector_of_its_own_and_leaves_none(cupti: Cupti) 
         ("enable", PermissionError("see the web"), "NVreg_RestrictProfilingToAdminUsers=0"),
         ("start", CuptiError("ERROR_HARDWARE_BUSY (26)"), "Another profiler holds the GPU's counters"),
         ("start", CuptiError("ERROR_NEW (99)"), r"CUPTI refused to sample counters: ERROR_NEW \(99\)\."),
-        (
-            "configure",
-            ValueError("Not supported. This may mean. Or that."),
-            "these counters: Not supported.$",
-        ),
-        (
-            "enable",
-            RuntimeError("CUPTI could not load nvperf"),
-            "these counters: CUPTI could not load nvperf.$",
-        ),
+        ("configure", ValueError("Not supported. This may mean. Or that."), "these counters: Not supported.$"),
+        ("enable", RuntimeError("CUPTI could not load nvperf"), "these counters: CUPTI could not load nvperf.$"),
     ],
 )
 def test_a_failure_is_one_sentence_and_the_collector_is_gone(
@@ -120,9 +107,7 @@ def test_a_failure_is_one_sentence_and_the_collector_is_gone(
 def test_a_package_without_pm_sampling_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupti", ModuleType("cupti"))
     monkeypatch.delitem(sys.modules, "cupti.pm_sampling", raising=False)
-    with pytest.raises(
-        SamplingFailed, match=r'cannot be used \(.*\); .* pip install "cupti-python>=13.4"\.$'
-    ):
+    with pytest.raises(SamplingFailed, match=r'cannot be used \(.*\); .* pip install "cupti-python>=13.4"\.$'):
         CuptiSampler(0).record(["a"], 100_000, lambda: RAN)
 
 

@@ -22,8 +22,7 @@ def softmax() -> PmRequest:
 
 
 @pytest.mark.parametrize(
-    ("package", "command"),
-    [("torch", 'pip install "kdiag[gpu]"'), ("cupti", 'pip install "cupti-python>=13.4"')],
+    ("package", "command"), [("torch", 'pip install "kdiag[gpu]"'), ("cupti", 'pip install "cupti-python>=13.4"')]
 )
 def test_a_missing_package_is_named_with_what_to_do(
     monkeypatch: pytest.MonkeyPatch, package: str, command: str
@@ -42,9 +41,7 @@ def test_a_missing_package_is_named_with_what_to_do(
         ("no answer within 120 s", "Sampling the counters failed: no answer within 120 s."),
     ],
 )
-def test_a_child_that_died_becomes_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, message: str, reason: str
-) -> None:
+def test_a_child_that_died_becomes_one_sentence(monkeypatch: pytest.MonkeyPatch, message: str, reason: str) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("cuda.tile")
     monkeypatch.setattr(pm_sampling, "find_spec", lambda name: object())
@@ -74,10 +71,7 @@ def test_what_runs_inside_is_recorded_with_its_arguments(launches: ModuleType) -
         ct.launch(None, (4, 3), kernel, (data, 1), programmatic_dependent_launch=True)
         ct.launch(None, 7, kernel, ())
     ct.launch(None, (9,), kernel, ())
-    assert [(one.name, one.grid, one.blocks) for one in found] == [
-        ("kernel", (4, 3), 12),
-        ("kernel", (7,), 7),
-    ]
+    assert [(one.name, one.grid, one.blocks) for one in found] == [("kernel", (4, 3), 12), ("kernel", (7,), 7)]
     assert found[0].arguments[0] is data
     assert found[0].options == {"programmatic_dependent_launch": True}
 
@@ -95,11 +89,7 @@ def test_the_fingerprint_tells_changed_data(launches: ModuleType) -> None:
 
 @pytest.mark.parametrize(
     ("kernel", "reason"),
-    [
-        ("layer_norm", "did not launch layer_norm: it launched softmax_kernel"),
-        ("softmax_kernel", None),
-        ("", None),
-    ],
+    [("layer_norm", "did not launch layer_norm: it launched softmax_kernel"), ("softmax_kernel", None), ("", None)],
 )
 def test_the_kernel_is_found_among_the_launches(
     launches: ModuleType, monkeypatch: pytest.MonkeyPatch, kernel: str, reason: str | None

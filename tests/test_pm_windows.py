@@ -28,9 +28,7 @@ ROWS = [idle(dram=0, bytes=0)] * 3 + [working(dram=60, bytes=500)] * 40 + [idle(
 def test_an_accepted_window_becomes_observations() -> None:
     window = accepted(FakeSampler(series(ROWS)), FakeLaunches(launches=20, blocks=20), CHOSEN, METRICS)
     found = sampled_values([(window, METRICS)])
-    assert {name: one.value for name, one in found.items()} == pytest.approx(
-        {"dram_pct": 60, "dram_read_bytes": 1000}
-    )
+    assert {name: one.value for name, one in found.items()} == pytest.approx({"dram_pct": 60, "dram_read_bytes": 1000})
     read = found["dram_read_bytes"]
     assert (read.kind, read.name, read.unit) == ("metric", "bytes", "byte")
     assert read.text.startswith("PM sampling, L2 warm: ")
@@ -39,9 +37,7 @@ def test_an_accepted_window_becomes_observations() -> None:
 
 def test_the_proof_is_sampled_with_every_run_and_once() -> None:
     sampler = FakeSampler(series(ROWS))
-    accepted(
-        sampler, FakeLaunches(20, 20), CHOSEN, (*METRICS, SampledMetric("active", "sm_clock_hz", "mean"))
-    )
+    accepted(sampler, FakeLaunches(20, 20), CHOSEN, (*METRICS, SampledMetric("active", "sm_clock_hz", "mean")))
     assert sampler.asked == [(("busy", "active", "blocks", "dram", "bytes"), 20_000)]
 
 
@@ -113,9 +109,7 @@ def test_a_recorded_window_of_a_real_card_is_accepted_and_says_what_it_must(path
     value: dict[str, Any] = {name: one.value for name, one in found.items()}
     assert set(value) == {metric.metric for metric in metrics}
     # Cycles and clock are counted apart from CUDA's timer, so their quotient must be the time of a launch.
-    assert value["sm_elapsed_cycles"] / value["sm_clock_hz"] * 1e3 == pytest.approx(
-        played["launch_ms"], rel=0.05
-    )
+    assert value["sm_elapsed_cycles"] / value["sm_clock_hz"] * 1e3 == pytest.approx(played["launch_ms"], rel=0.05)
     moved = value["dram_read_bytes"] + value["dram_write_bytes"]
     peak = value["dram_peak_bytes_per_cycle"] * value["dram_clock_hz"]
     assert 100 * moved / (played["launch_ms"] / 1e3) / peak == pytest.approx(value["dram_pct"], rel=0.05)
@@ -125,9 +119,7 @@ def test_a_recorded_window_of_a_real_card_is_accepted_and_says_what_it_must(path
 
 def architectures() -> list[str]:
     folder = files("kdiag.rules").joinpath("pm_sampling")
-    return sorted(
-        entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")
-    )
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
 
 
 @pytest.mark.parametrize("architecture", architectures())
@@ -154,14 +146,8 @@ def test_every_set_of_metrics_holds_what_a_diagnosis_starts_from(architecture: s
         ({"run": [{"pass": "default", "metrics": []}]}, "no run may be empty"),
         ({"window": {"busy": "b"}}, "active"),
         ({"interval_ns": "soon"}, "soon"),
-        (
-            {"run": [{"pass": "default", "metrics": [{"name": "x", "metric": "no_such", "reduce": "mean"}]}]},
-            "no_such",
-        ),
-        (
-            {"run": [{"pass": "default", "metrics": [{"name": "x", "metric": "dram_pct", "reduce": "max"}]}]},
-            "max",
-        ),
+        ({"run": [{"pass": "default", "metrics": [{"name": "x", "metric": "no_such", "reduce": "mean"}]}]}, "no_such"),
+        ({"run": [{"pass": "default", "metrics": [{"name": "x", "metric": "dram_pct", "reduce": "max"}]}]}, "max"),
     ],
 )
 def test_a_wrong_set_of_metrics_is_refused(change: dict[str, object], complaint: str) -> None:

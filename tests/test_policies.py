@@ -9,18 +9,7 @@ from kdiag.executors.decide import CandidateOutcome, decide
 from kdiag.executors.stopping import Progress, asks_user, stop_reason
 from kdiag.rules import load_policies
 from kdiag.rules.load_policies import Policy, PolicyError
-from verdict_cases import (
-    ADAPTIVE,
-    GOING,
-    OPTIMIZE_LOOP,
-    POLICIES,
-    RIGHT,
-    TILEGYM,
-    WRONG,
-    outcome,
-    row,
-    timing,
-)
+from verdict_cases import ADAPTIVE, GOING, OPTIMIZE_LOOP, POLICIES, RIGHT, TILEGYM, WRONG, outcome, row, timing
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)

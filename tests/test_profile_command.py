@@ -8,46 +8,24 @@ from click.testing import CliRunner
 
 from kdiag.commands.profile import command
 from kdiag.errors import ReportError
-from kdiag.records import (
-    Cause,
-    Diagnosis,
-    Evidence,
-    Gpu,
-    LaunchProfile,
-    Limits,
-    Profile,
-    Roofline,
-    SpeedOfLight,
-)
+from kdiag.records import Cause, Diagnosis, Evidence, Gpu, LaunchProfile, Limits, Profile, Roofline, SpeedOfLight
 from kdiag.reporters import json_profile, terminal_profile
 
 LEAN = Path(__file__).parents[2] / "shared" / "data" / "h200" / "give-lean.ncu-rep"
 needs_data = pytest.mark.skipif(not LEAN.exists(), reason="the recorded reports are not on this machine")
 
-SPILL = Evidence(
-    "metric", "sass__inst_executed_register_spilling", 57.3, "%", text="57 % of the instructions spill"
-)
+SPILL = Evidence("metric", "sass__inst_executed_register_spilling", 57.3, "%", text="57 % of the instructions spill")
 
 
 def launch(index: int, diagnosis: Diagnosis, duration_us: float | None = 12.0) -> LaunchProfile:
     sol = SpeedOfLight(11.4, 79.9, 24.3) if duration_us else SpeedOfLight(None, None, None)
     roofline = Roofline(41.2, 168.0, "memory", 700.0, 24.0) if duration_us else Roofline()
     return LaunchProfile(
-        index,
-        "a_rather_long_kernel_name",
-        "k[0]_Kt1",
-        (512, 8, 1),
-        (256, 1, 1),
-        duration_us,
-        sol,
-        roofline,
-        diagnosis,
+        index, "a_rather_long_kernel_name", "k[0]_Kt1", (512, 8, 1), (256, 1, 1), duration_us, sol, roofline, diagnosis
     )
 
 
-KNOWN = Diagnosis(
-    "memory", 1.0, (Cause("register-spills", 1.0, "memory", (SPILL,)),), ("fp64-pipe: needs fp64_pct",)
-)
+KNOWN = Diagnosis("memory", 1.0, (Cause("register-spills", 1.0, "memory", (SPILL,)),), ("fp64-pipe: needs fp64_pct",))
 LONGEST = Diagnosis("compute", 0.9, (Cause("special-functions-and-division", 0.9, "compute", (SPILL,)),))
 UNKNOWN = Diagnosis("unknown", 0.0, (Cause("unknown", 0.0, "unknown", ()),), ("fp64-pipe: needs fp64_pct",))
 PROFILE = Profile(

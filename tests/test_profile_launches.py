@@ -20,31 +20,17 @@ BUSY = observe(
 
 
 def launch(
-    index: int,
-    name: str,
-    role: LaunchRole = "kernel",
-    share_pct: float | None = 50.0,
-    known: Observations = BUSY,
+    index: int, name: str, role: LaunchRole = "kernel", share_pct: float | None = 50.0, known: Observations = BUSY
 ) -> ReportLaunch:
     return ReportLaunch(index, name, name, "NVIDIA H200", known, role, share_pct)
 
 
 def test_a_fill_with_most_of_the_time_is_counted_and_not_diagnosed() -> None:
-    launches = [
-        launch(0, "fill", "fill", 50.0),
-        launch(1, "fill", "fill", 45.0),
-        launch(2, "k", share_pct=5.0),
-    ]
+    launches = [launch(0, "fill", "fill", 50.0), launch(1, "fill", "fill", 45.0), launch(2, "k", share_pct=5.0)]
     profile = profile_launches("r", launches)
     assert [(each.index, each.name) for each in profile.kernels] == [(2, "k")]
     (fill,) = profile.others
-    assert (fill.name, fill.role, fill.launches, fill.duration_us, fill.share_pct) == (
-        "fill",
-        "fill",
-        2,
-        200.0,
-        95.0,
-    )
+    assert (fill.name, fill.role, fill.launches, fill.duration_us, fill.share_pct) == ("fill", "fill", 2, 200.0, 95.0)
 
 
 def test_a_share_that_is_partly_unknown_is_unknown() -> None:

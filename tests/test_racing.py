@@ -37,9 +37,7 @@ def test_half_of_them_go_on_with_twice_the_rounds():
         (4, 2 * FIRST_ROUNDS, False),
         (2, 4 * FIRST_ROUNDS, False),
     ]
-    assert [(s.variant, s.fate) for s in result.standings] == [
-        (f"v{n}", "won" if n == 7 else "lost") for n in range(8)
-    ]
+    assert [(s.variant, s.fate) for s in result.standings] == [(f"v{n}", "won" if n == 7 else "lost") for n in range(8)]
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations([("a", (0.9,)), ("b", (1.1,)), ("c", (1.3,))])))

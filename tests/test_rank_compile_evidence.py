@@ -7,12 +7,7 @@ from plan_cases import FMA, MATMUL, REJECTED, TENSOR, TMA_STORE, compiled, diagn
 
 
 def test_softmax_with_a_rejected_load_is_led_back_to_the_gather():
-    proposals = (
-        offer("A", "gather-scatter"),
-        offer("F", "stores"),
-        offer("H", "all"),
-        offer("hints", "occupancy=2"),
-    )
+    proposals = (offer("A", "gather-scatter"), offer("F", "stores"), offer("H", "all"), offer("hints", "occupancy=2"))
     suggestions = plan(*proposals, parent=compiled("p", REJECTED, TMA_STORE))
     assert [s.optimization for s in suggestions if s.applicable][:2] == ["A", "F"]
     assert suggestions[0].cause == "tma-load-rejected"
@@ -36,9 +31,7 @@ def test_bf16_matmul_prefers_what_helped_and_puts_spills_last():
 def test_fp32_matmul_gets_tf32_first_from_the_compiler_alone():
     tf32 = offer("D", "tf32")
     proposals = (offer("G", "tile_m=128,tile_n=128"), tf32, offer("hints", "occupancy=2"))
-    suggestions = plan(
-        *proposals, parent=compiled("p", FMA), compilations={tf32.source: compiled("c", TENSOR)}
-    )
+    suggestions = plan(*proposals, parent=compiled("p", FMA), compilations={tf32.source: compiled("c", TENSOR)})
     assert suggestions[0].optimization == "D"
     assert suggestions[0].confidence >= 0.9
     assert suggestions[0].expected_speedup.mid > 20
@@ -78,9 +71,7 @@ def test_identical_machine_code_is_not_applicable():
 @pytest.mark.parametrize(("stores", "mid"), [((TMA_STORE,), 0.18), ((), 0.72)])
 def test_a_load_that_tma_rejects_warns_with_reason_and_line(stores, mid):
     tile = offer("A", "tile-load-store")
-    suggestions = plan(
-        tile, parent=compiled("p"), compilations={tile.source: compiled("c", REJECTED, *stores)}
-    )
+    suggestions = plan(tile, parent=compiled("p"), compilations={tile.source: compiled("c", REJECTED, *stores)})
     found = find(suggestions, "A", "tile-load-store")
     assert found.applicable
     assert found.expected_speedup.mid == mid

@@ -50,9 +50,7 @@ def test_a_selected_instruction_keeps_its_shape() -> None:
 @given(st.integers(0, len(REJECTED + SELECTED)))
 def test_a_file_cut_anywhere_never_invents_a_remark(cut: int) -> None:
     whole = parse(REJECTED + SELECTED)
-    assert {remark.where for remark in parse((REJECTED + SELECTED)[:cut])} <= {
-        remark.where for remark in whole
-    }
+    assert {remark.where for remark in parse((REJECTED + SELECTED)[:cut])} <= {remark.where for remark in whole}
 
 
 @given(st.text())
@@ -82,9 +80,7 @@ def test_every_kind_of_remark_in_the_compiler_is_counted_or_left_out_for_a_reaso
     uncounted = {
         kind
         for kind in kinds
-        for outcomes in [
-            [Remark(kind, passed, Place("k.py", 1), "k", "TMA Load") for passed in (True, False)]
-        ]
+        for outcomes in [[Remark(kind, passed, Place("k.py", 1), "k", "TMA Load") for passed in (True, False)]]
         if not any(count.test(remark) for count in COUNTS for remark in outcomes)
     }
     assert uncounted == set(UNCOUNTED)

@@ -20,16 +20,12 @@ DATE = "20260102"
 def _isolated_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    (tmp_path / "gitconfig").write_text(
-        '[protocol "file"]\n\tallow = always\n[init]\n\tdefaultBranch = main\n'
-    )
+    (tmp_path / "gitconfig").write_text('[protocol "file"]\n\tallow = always\n[init]\n\tdefaultBranch = main\n')
 
 
 def git(folder: Path, *arguments: str) -> str:
     identity = ["-c", "user.name=User", "-c", "user.email=user@example.org"]
-    done = subprocess.run(
-        ["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True
-    )
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout.strip()
 
 
@@ -77,9 +73,7 @@ def test_a_whole_run_leaves_the_users_checkout_byte_identical(checkout: Path) ->
     (checkout / "notes.txt").write_text("untracked")
     (checkout / "staged.py").write_text("x = 1\n")
     git(checkout, "add", "staged.py")
-    os.utime(
-        checkout / "ops" / "kernel.py", (1, 1)
-    )  # a stale index entry, which `git status` likes to refresh
+    os.utime(checkout / "ops" / "kernel.py", (1, 1))  # a stale index entry, which `git status` likes to refresh
     before = snapshot(checkout)
 
     worktree = opened(checkout)
@@ -121,9 +115,7 @@ def test_settings_that_make_git_write_configuration_do_not(checkout: Path, key: 
     assert (checkout / ".git" / "config").read_bytes() == before
 
 
-def test_the_variables_of_a_surrounding_git_are_not_inherited(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_variables_of_a_surrounding_git_are_not_inherited(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX"):
         monkeypatch.setenv(name, str(checkout.parent / "elsewhere"))
     assert opened(checkout).repository == checkout
@@ -215,11 +207,7 @@ def test_a_submodule(checkout: Path, tmp_path: Path) -> None:
 
 def test_branch_names_count_up_and_suit_git(checkout: Path) -> None:
     names = [opened(checkout, f"run{n}").branch for n in range(3)]
-    assert names == [
-        f"cutile-perf-kernel-{DATE}",
-        f"cutile-perf-kernel-{DATE}-2",
-        f"cutile-perf-kernel-{DATE}-3",
-    ]
+    assert names == [f"cutile-perf-kernel-{DATE}", f"cutile-perf-kernel-{DATE}-2", f"cutile-perf-kernel-{DATE}-3"]
     odd = open_worktree(checkout / "ops/kernel.py", " ../a b~^:?*[@{.lock", checkout.parent / "odd", DATE)
     assert odd.branch == f"cutile-perf-a-b-lock-{DATE}"
 
@@ -276,10 +264,7 @@ def test_changed_files_sees_everything_but_the_target_and_notes(checkout: Path) 
     (worktree.path / "ops" / "__pycache__").mkdir()
     (worktree.path / "ops" / "__pycache__" / "x.pyc").write_text("")
     assert repo.changed_files(worktree) == ()
-    assert git(worktree.path, "status", "--porcelain").splitlines() == [
-        "M ops/kernel.py",
-        "?? ops/__pycache__/",
-    ]
+    assert git(worktree.path, "status", "--porcelain").splitlines() == ["M ops/kernel.py", "?? ops/__pycache__/"]
     (worktree.path / "test_kernel.py").unlink()
     (worktree.path / "ops" / "neuer name.py").write_text("")
     (worktree.path / "conftest.py").write_text("")
@@ -376,9 +361,7 @@ def test_reopen_never_shares_a_branch_with_the_users_checkout(checkout: Path) ->
 
 @pytest.mark.parametrize("begun", ["", "branch", "worktree"])
 def test_reopen_after_being_killed_before_there_was_a_worktree(checkout: Path, begun: str) -> None:
-    worktree = worktrees.plan_worktree(
-        checkout / "ops" / "kernel.py", "kernel", checkout.parent / "run", DATE
-    )
+    worktree = worktrees.plan_worktree(checkout / "ops" / "kernel.py", "kernel", checkout.parent / "run", DATE)
     if begun:
         git(checkout, "branch", worktree.branch)
     if begun == "worktree":  # as git leaves it

@@ -96,11 +96,7 @@ def test_figures_of_a_matrix_product() -> None:
     # 41.3 % of the sparse peak that the counter of the operand type reports is 82.7 % of the dense one.
     assert roofline.pct_of_limit == pytest.approx(82.7, abs=0.2)
     assert profile.gpu.limits.dram_gbs == pytest.approx(4812, abs=5)
-    assert (profile.gpu.name, profile.gpu.compute_capability, profile.gpu.sm_count) == (
-        "NVIDIA H200",
-        "9.0",
-        132,
-    )
+    assert (profile.gpu.name, profile.gpu.compute_capability, profile.gpu.sm_count) == ("NVIDIA H200", "9.0", 132)
 
 
 @needs_data

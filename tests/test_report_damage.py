@@ -48,14 +48,8 @@ def refusal(path: Path, content: bytes | None = None) -> str:
         (b"NVR\0\2\0\0\0\x08\7", "holds no profiled launch"),
         (b"NVR\0\2\0\0\0\x08\x08", "has version 8 of the report format and this kdiag reads up to 7"),
         (b"\x28\xb5\x2f\xfd" + bytes(40), "holds no profiled launch"),
-        (
-            b"==ERROR== ERR_NVGPUCTRPERM - The user does not have permission",
-            "no permission for the GPU's counters",
-        ),
-        (
-            b"==PROF== Connected\n==WARNING== No kernels were profiled.\n",
-            "an ncu run that profiled no launch",
-        ),
+        (b"==ERROR== ERR_NVGPUCTRPERM - The user does not have permission", "no permission for the GPU's counters"),
+        (b"==PROF== Connected\n==WARNING== No kernels were profiled.\n", "an ncu run that profiled no launch"),
     ],
 )
 def test_what_is_no_report(tmp_path: Path, content: bytes, sentence: str) -> None:
@@ -117,17 +111,10 @@ class Range:
 
 def test_a_result_without_a_kernel_is_called_what_it_is() -> None:
     found = native.launch(Range(), ["x"])
-    assert (found["symbol"], found["base_name"], found["whole"], found["figures"]) == (
-        "range",
-        "range",
-        True,
-        {},
-    )
+    assert (found["symbol"], found["base_name"], found["whole"], found["figures"]) == ("range", "range", True, {})
 
 
-def test_a_file_that_ends_the_native_reader_is_damaged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_ends_the_native_reader_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some flipped bits abort NVIDIA's reader; a reader that aborts over everything stands for it."""
     package = tmp_path / "ncu_report.py"
     package.write_text("import os\n\n\ndef load_report(path):\n    os.abort()\n")

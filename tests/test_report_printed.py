@@ -151,12 +151,7 @@ def test_a_time_in_another_unit_is_no_time(tmp_path: Path, unit: str) -> None:
 
 def test_a_launch_that_was_never_measured(tmp_path: Path) -> None:
     launch = read(tmp_path, WIDE.replace('"0.176832"', '"(!) nan"').replace("60.541755", "0"))[0]
-    assert values(launch, "duration_us", "dram_pct", "dram_read_bytes", "grid_size") == [
-        None,
-        None,
-        None,
-        32768,
-    ]
+    assert values(launch, "duration_us", "dram_pct", "dram_read_bytes", "grid_size") == [None, None, None, 32768]
 
 
 @pytest.mark.parametrize("cut", [30, 6])

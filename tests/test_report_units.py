@@ -38,15 +38,7 @@ def test_units_with_one_meaning(value: float, unit: str, wanted: str, expected: 
 
 @pytest.mark.parametrize(
     ("unit", "wanted"),
-    [
-        ("%", "us"),
-        ("", "us"),
-        ("byte", "us"),
-        ("furlong", "us"),
-        ("Gbyte", "byte/s"),
-        ("byte/s", "byte"),
-        ("ns", "%"),
-    ],
+    [("%", "us"), ("", "us"), ("byte", "us"), ("furlong", "us"), ("Gbyte", "byte/s"), ("byte/s", "byte"), ("ns", "%")],
 )
 def test_a_unit_of_something_else_is_no_figure(unit: str, wanted: str) -> None:
     assert convert(1.0, unit, wanted) is None

@@ -114,8 +114,7 @@ def test_the_minimum_before_anything_was_counted_is_by_the_fastest_pipe() -> Non
 
 
 @pytest.mark.parametrize(
-    ("flops", "expected"),
-    [(9.9e9, "memory"), (1e10, "balanced"), (5e10, "balanced"), (5.1e10, "compute")],
+    ("flops", "expected"), [(9.9e9, "memory"), (1e10, "balanced"), (5e10, "balanced"), (5.1e10, "compute")]
 )
 def test_classes_by_intensity(flops: float, expected: str) -> None:
     assert roofline_of(observe(work__bytes=1e9, work__flops=flops)).intensity_class == expected

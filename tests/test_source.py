@@ -71,12 +71,7 @@ def test_examples_are_read(path: Path) -> None:
             "rms_norm_kernel",
             {"exact_divisions": 1, "gathers": 2, "gathers_contiguous": 2, "scatters": 1},
         ),
-        (
-            "matmul_bf16",
-            "matmul.py",
-            "matmul_kernel",
-            {"loads": 2, "loads_in_loops": 2, "stores": 1, "mma": 1},
-        ),
+        ("matmul_bf16", "matmul.py", "matmul_kernel", {"loads": 2, "loads_in_loops": 2, "stores": 1, "mma": 1}),
     ],
 )
 def test_counts_of_examples(folder: str, file: str, name: str, expected: dict[str, int]) -> None:
@@ -105,13 +100,7 @@ def test_every_way_to_import(imports: str, prefix: str) -> None:
     assert found.hints == {"occupancy": "2", "num_ctas": "N"}
     assert found.constants == ("TILE",)
     load, store = found.accesses
-    assert (load.kind, load.array, load.latency, load.allow_tma, load.padding) == (
-        "load",
-        "x",
-        "4",
-        "False",
-        None,
-    )
+    assert (load.kind, load.array, load.latency, load.allow_tma, load.padding) == ("load", "x", "4", "False", None)
     assert (load.where.line, load.where.column) == (4, 8)
     assert (store.kind, store.array) == ("store", "y")
 

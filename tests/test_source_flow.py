@@ -32,12 +32,7 @@ def test_loops(head: str, persistent: bool, bound: str, trips: int | None) -> No
 
 @pytest.mark.parametrize(
     ("step", "persistent"),
-    [
-        ("b += ct.num_blocks(0)", True),
-        ("b = b + ct.num_blocks(0)", True),
-        ("b += T", True),
-        ("b += 1", False),
-    ],
+    [("b += ct.num_blocks(0)", True), ("b = b + ct.num_blocks(0)", True), ("b += T", True), ("b += 1", False)],
 )
 def test_a_while_loop_over_work_items_is_persistent(step: str, persistent: bool) -> None:
     (loop,) = kernel(f"b = ct.bid(0)\nwhile b < n:\n    ct.load(x, (b,), (T,))\n    {step}").loops
@@ -105,9 +100,7 @@ def place(tile, m, group):
 @pytest.mark.parametrize(
     ("clamp", "found"), [("min(m - first, group)", 1), ("ct.minimum(m - first, group)", 1), ("4", 0)]
 )
-@pytest.mark.parametrize(
-    "body", ["place(ct.bid(0), n, 8)", "for t in range(ct.bid(0), n, 4):\n    place(t, n, 8)"]
-)
+@pytest.mark.parametrize("body", ["place(ct.bid(0), n, 8)", "for t in range(ct.bid(0), n, 4):\n    place(t, n, 8)"])
 def test_swizzles(clamp: str, found: int, body: str) -> None:
     assert len(kernel(body, before=SWIZZLE.format(clamp=clamp)).swizzles) == found
 

@@ -144,9 +144,7 @@ def test_imports_are_found_beside_the_file(tmp_path: Path) -> None:
     )
     (package / "tiles" / "__init__.py").write_text("import cuda.tile as ct\ndef tanh(t): return ct.tanh(t)\n")
     source = package / "k.py"
-    source.write_text(
-        "import cuda.tile as ct\nfrom .gelu import gelu\n@ct.kernel\ndef k(x): gelu(ct.load(x, 0, 1))\n"
-    )
+    source.write_text("import cuda.tile as ct\nfrom .gelu import gelu\n@ct.kernel\ndef k(x): gelu(ct.load(x, 0, 1))\n")
     (found,) = read_source(source.read_text(), "k.py", beside(source)).kernels
     assert [call.name for call in found.math] == ["tanh"]
     assert found.unresolved == ()

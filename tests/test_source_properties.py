@@ -25,9 +25,7 @@ class Piece:
 
 PIECES = [
     Piece("t = ct.load(x, (b,), (T,))", ("loads",)),
-    Piece(
-        "t = ct.load(x, index=(b,), shape=(T,), padding_mode=NEG)", ("loads", "loads_without_zero_padding")
-    ),
+    Piece("t = ct.load(x, index=(b,), shape=(T,), padding_mode=NEG)", ("loads", "loads_without_zero_padding")),
     Piece("ct.store(y, (b,), t)", ("stores",)),
     Piece("t = ct.gather(x, b * T + ct.arange(T, dtype=ct.int32))", ("gathers", "gathers_contiguous")),
     Piece("t = ct.gather(x, (b, 2 * offsets))", ("gathers",)),
@@ -50,11 +48,7 @@ def kernels(draw: st.DrawFn) -> tuple[str, Counter[str]]:
         if len(depths) > 1 and draw(st.booleans()):
             depths.pop()
         if len(depths) < 4 and draw(st.booleans()):
-            kind = draw(
-                st.sampled_from(
-                    ["for i in range(n):", "if n > 2:", "for i in range(b, n, ct.num_blocks(0)):"]
-                )
-            )
+            kind = draw(st.sampled_from(["for i in range(n):", "if n > 2:", "for i in range(b, n, ct.num_blocks(0)):"]))
             lines.append(f"{' ' * depths[-1]}{kind}")
             counts["persistent_loops"] += "num_blocks" in kind
             depths.append(depths[-1] + 4)

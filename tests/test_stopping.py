@@ -6,14 +6,7 @@ import pytest
 
 from kdiag.executors.stopping import attempts, round_status, stop_reason
 from kdiag.records import VerdictName
-from verdict_cases import (
-    ADAPTIVE,
-    GOING,
-    OPTIMIZE_LOOP,
-    TILEGYM,
-    row,
-    rows,
-)
+from verdict_cases import ADAPTIVE, GOING, OPTIMIZE_LOOP, TILEGYM, row, rows
 
 
 @pytest.mark.parametrize(
@@ -48,9 +41,7 @@ def test_no_ops_do_not_count_as_iterations() -> None:
     assert len(attempts(done)) == 4
 
 
-@pytest.mark.parametrize(
-    "unknown", [{"headroom_pct": None}, {"headroom_pct": 2.0}, {"metric": None, "target": 1.0}]
-)
+@pytest.mark.parametrize("unknown", [{"headroom_pct": None}, {"headroom_pct": 2.0}, {"metric": None, "target": 1.0}])
 def test_what_is_unknown_or_at_the_border_ends_no_run(unknown: dict[str, float | None]) -> None:
     assert stop_reason(ADAPTIVE, rows("keep"), replace(GOING, **unknown)) is None
 

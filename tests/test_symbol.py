@@ -93,12 +93,7 @@ def test_against_cuda_tiles_own_mangler(data: st.DataObject) -> None:
     compilation = pytest.importorskip("cuda.tile.compilation")
     import cuda.tile as ct
 
-    dtypes = {
-        "bfloat16": ct.bfloat16,
-        "float8_e5m2": ct.float8_e5m2,
-        "int64": ct.int64,
-        "tfloat32": ct.tfloat32,
-    }
+    dtypes = {"bfloat16": ct.bfloat16, "float8_e5m2": ct.float8_e5m2, "int64": ct.int64, "tfloat32": ct.tfloat32}
     # An alias group needs two members.
     parameters = [_array(compilation, ct.float16, data, ("a", "b"))[0] for _ in range(2)]
     expected = [Parameter("array", "float16", array.ndim) for array in parameters]
@@ -115,8 +110,7 @@ def test_against_cuda_tiles_own_mangler(data: st.DataObject) -> None:
                     (
                         compilation.TupleConstraint((array, constant)),
                         Parameter(
-                            "tuple",
-                            items=(Parameter("array", dtype, rank), Parameter("constant", value=constant)),
+                            "tuple", items=(Parameter("array", dtype, rank), Parameter("constant", value=constant))
                         ),
                     ),
                     (
@@ -135,9 +129,7 @@ def test_against_cuda_tiles_own_mangler(data: st.DataObject) -> None:
     assert (decoded.name, decoded.parameters) == ("my_Kernel", tuple(expected))
 
 
-def _array(
-    compilation: Any, dtype: Any, data: st.DataObject, groups: tuple[str, ...] = ()
-) -> tuple[Any, int]:
+def _array(compilation: Any, dtype: Any, data: st.DataObject, groups: tuple[str, ...] = ()) -> tuple[Any, int]:
     import cuda.tile as ct
 
     rank = data.draw(st.integers(0, 5))

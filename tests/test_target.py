@@ -30,13 +30,7 @@ START = journal.Start(
     policy="tilegym",
     version="0",
     time="now",
-    options={
-        "rounding": "no",
-        "target": "sm_90",
-        "target_metric": "gbps",
-        "target_value": 900.0,
-        "max_iterations": 3,
-    },
+    options={"rounding": "no", "target": "sm_90", "target_metric": "gbps", "target_value": 900.0, "max_iterations": 3},
 )
 
 
@@ -80,11 +74,7 @@ def test_an_unknown_amount_of_work_is_an_error_only_where_a_target_is_named() ->
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [
-        ("target_metric = 'ms'", "is no target"),
-        ("goal = 1", "may have target_metric"),
-        ("target_value = 0", "above 0"),
-    ],
+    [("target_metric = 'ms'", "is no target"), ("goal = 1", "may have target_metric"), ("target_value = 0", "above 0")],
 )
 def test_a_target_table_that_says_something_else(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "kdiag.toml").write_text(f"[target]\n{text}\n")
@@ -99,9 +89,7 @@ def test_the_command_line_goes_before_the_journal_and_that_before_the_workload(t
     alone = completed(Request(resume=tmp_path))
     assert (alone.kernel, alone.workload, alone.policy) == ("k", Path("/w/workload.py"), "tilegym")
     assert alone.goal == Target("gbps", 900.0, None, 3, None)
-    asked = completed(
-        Request(resume=tmp_path, workload=table, policy="adaptive", goal=Target(target_pct_of_peak=80))
-    )
+    asked = completed(Request(resume=tmp_path, workload=table, policy="adaptive", goal=Target(target_pct_of_peak=80)))
     assert asked.goal == Target("gbps", None, 80, 3, "nvidia")
     assert (asked.policy, policy_of(asked).max_iterations) == ("adaptive", 3)
     assert policy_of(alone).ask_when
@@ -119,18 +107,13 @@ def test_what_cannot_run_is_refused_in_a_sentence(tmp_path: Path) -> None:
         describe(Request())
     file = tmp_path / "k.py"
     file.write_text("import cuda.tile as ct\n\n@ct.kernel\ndef k(x):\n    pass\n")
-    with pytest.raises(
-        UsageError, match=f"Nothing says how to run and check {file}: give --test and --bench"
-    ):
+    with pytest.raises(UsageError, match=f"Nothing says how to run and check {file}: give --test and --bench"):
         describe(Request(workload=file))
     assert describe(Request(workload=file, test="true", bench="false")).path == file
 
 
 def test_who_is_asked_sees_the_figures_what_was_tried_and_how_to_go_on() -> None:
-    seen = (
-        Evidence("metric", "sm__cycles_active.min", 0.25, "of max"),
-        Evidence("timing", "t", 1.0, text="1 wave"),
-    )
+    seen = (Evidence("metric", "sm__cycles_active.min", 0.25, "of max"), Evidence("timing", "t", 1.0, text="1 wave"))
     diagnosis = Diagnosis("scheduling", 0.7, (Cause("tail-effect", 0.7, "scheduling", seen),), ("barrier",))
     tried = Iteration(1, "B", "grid=sms", "", "PASS", 1.0, 0.98, "revert", "slower in a")
     text = escalation("Why?", diagnosis, [tried], Path("/runs/a b"))

@@ -52,9 +52,7 @@ def test_reasons_are_numbered_without_names_and_bugs_are_listed() -> None:
     refused = replace(OFFER, said="skipped", text="line 3: x (y) is not")
     crashed = replace(OFFER, optimization="B", said="crashed", text="ValueError: no")
     twice = replace(OFFER, optimization="C", again="applied")
-    found = table(
-        Judged(twice, "", ""), offers=(refused, replace(refused, text="line 9: x (z) is not"), crashed)
-    )
+    found = table(Judged(twice, "", ""), offers=(refused, replace(refused, text="line 9: x (z) is not"), crashed))
     assert [cell(found, RELU, edit) for edit in found.edits] == ["-1", "!", "A"]
     assert dict(found.reasons) == {"line N: x ... is not": 1}
     page = as_markdown(found)
@@ -73,9 +71,7 @@ class Raises(Edit):
     def apply(self, subject: Subject, variant: Variant) -> Outcome:
         if variant.name == "a":
             raise ValueError("no")
-        return (
-            Applied(subject.source + "#") if len(subject.source) < 3 else Skipped("the text is long enough")
-        )
+        return Applied(subject.source + "#") if len(subject.source) < 3 else Skipped("the text is long enough")
 
 
 def test_an_edit_that_raises_or_applies_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,9 +86,7 @@ def test_an_edit_that_raises_or_applies_twice_is_found(monkeypatch: pytest.Monke
 
 @pytest.mark.compiler
 @pytest.mark.skipif(CHECKOUT is None, reason="TILEGYM_DIR names no checkout of TileGym")
-def test_wrong_edits_are_stopped_and_right_ones_are_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_edits_are_stopped_and_right_ones_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative controls: a wrong result, a store past the end, a kernel that does not compile, a wrapper that raises."""
     relu = next(index for index, (name, _) in enumerate(CALLS) if name.endswith("relu:relu"))
     monkeypatch.setattr("tilegym_table.originals.CALLS", CALLS[: relu + 1])

@@ -20,11 +20,7 @@ def program(folder: Path, script: str) -> Path:
 @pytest.mark.parametrize(
     ("script", "kind", "message"),
     [
-        (
-            'echo "first line" >&2; kill -SEGV $$',
-            CompilerCrash,
-            "tileiras was killed by signal 11: first line",
-        ),
+        ('echo "first line" >&2; kill -SEGV $$', CompilerCrash, "tileiras was killed by signal 11: first line"),
         (
             """echo 'note'; echo 'loc("/a/b.py":12:7): error: bad tile' >&2; exit 1""",
             CompilerRefusal,
@@ -32,17 +28,11 @@ def program(folder: Path, script: str) -> Path:
         ),
         ("echo 'error: out of registers'; exit 1", CompilerRefusal, "tileiras: out of registers"),
         ("exit 3", CompilerRefusal, "tileiras: no message"),
-        (
-            """echo "Unknown command line argument '--remarks=all'." >&2; exit 1""",
-            ToolMissing,
-            "13.4 or newer",
-        ),
+        ("""echo "Unknown command line argument '--remarks=all'." >&2; exit 1""", ToolMissing, "13.4 or newer"),
     ],
     ids=["crash", "place", "no place", "silent", "old"],
 )
-def test_every_way_to_fail_is_one_sentence(
-    tmp_path: Path, script: str, kind: type[KdiagError], message: str
-) -> None:
+def test_every_way_to_fail_is_one_sentence(tmp_path: Path, script: str, kind: type[KdiagError], message: str) -> None:
     with pytest.raises(kind) as caught:
         assemble(program(tmp_path, script), b"", "sm_90", 3)
     assert message in str(caught.value)

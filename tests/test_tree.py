@@ -11,9 +11,7 @@ from kdiag.records import ExpectedSpeedup, Proposal, Suggestion, Variant
 
 
 def suggest(rank, optimization, variant, cause="tensor-pipe", why_not=None, tier=1):
-    proposal = Proposal(
-        Variant(optimization, variant), "title", "safe", None if why_not else "x", why_not, None
-    )
+    proposal = Proposal(Variant(optimization, variant), "title", "safe", None if why_not else "x", why_not, None)
     return Suggestion(
         rank=rank,
         optimization=optimization,
@@ -103,11 +101,7 @@ def test_lowered_and_refuted_come_later_but_are_not_lost():
 
 
 def test_a_new_plan_keeps_what_was_tried():
-    tree = (
-        from_suggestions(PLAN)
-        .record("H", "all", "reverted", "slower")
-        .record("G", "tile=2048", "kept", "1.6x")
-    )
+    tree = from_suggestions(PLAN).record("H", "all", "reverted", "slower").record("G", "tile=2048", "kept", "1.6x")
     tree = tree.lower_priority("G").merge((suggest(1, "H", "all"), suggest(2, "H", "exp2")))
     assert states(tree) == {("H", "all"): "reverted", ("H", "exp2"): "open", ("G", "tile=2048"): "kept"}
     assert tree.lowered == {"G"}

@@ -25,9 +25,7 @@ def kernel(tmp_path: Path) -> Path:
     return gate_workload.write(tmp_path)
 
 
-def gates(
-    kernel: Path, after: Path, capsys: pytest.CaptureFixture[str], *options: str
-) -> tuple[int, dict[str, str]]:
+def gates(kernel: Path, after: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, dict[str, str]]:
     code = run(["verify", str(kernel), str(after), "--json", *options])
     printed = capsys.readouterr()
     assert printed.out, printed.err
@@ -63,8 +61,7 @@ def test_a_gpu_on_which_nothing_could_be_checked_is_a_failure(
     assert run(["verify", str(kernel), str(after)]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert (
-        "1 check: 1 edge shapes; not evaluated, as the unedited kernel does not pass it: dtypes, dtype=float16"
-        in out
+        "1 check: 1 edge shapes; not evaluated, as the unedited kernel does not pass it: dtypes, dtype=float16" in out
     )
     assert out.endswith("every gate passed")
 
@@ -96,10 +93,7 @@ def test_held_against_an_edit(kernel: Path, capsys: pytest.CaptureFixture[str]) 
     assert "only planned lines" in found["scope"]
     more = gate_workload.variant(after, 'padding_value=-float("inf")', "padding_value=-1e38", "more.py")
     code, found = gates(kernel, more, capsys, "--edit", "H")
-    assert (code, found["scope"]) == (
-        1,
-        "failed it changed the target file at line 11, which the edit does not",
-    )
+    assert (code, found["scope"]) == (1, "failed it changed the target file at line 11, which the edit does not")
 
 
 def test_exact_allows_no_other_bit(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,12 +122,7 @@ def test_a_parent_that_is_wrong_proves_nothing(kernel: Path, capsys: pytest.Capt
     ],
 )
 def test_what_cannot_be_is_one_sentence(
-    kernel: Path,
-    tmp_path: Path,
-    arguments: list[str],
-    code: int,
-    sentence: str,
-    capsys: pytest.CaptureFixture[str],
+    kernel: Path, tmp_path: Path, arguments: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     alone = tmp_path / "elsewhere" / "alone.py"
     alone.parent.mkdir()

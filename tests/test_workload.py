@@ -10,10 +10,7 @@ from kdiag.workload import CommandWorkload, Workload, load_module, read, source_
 COMPLETE = "\n".join(
     [
         'KERNEL_FILE = "k.py"',
-        *(
-            f"def {name}(*_): ..."
-            for name in ("configs", "make_inputs", "run", "reference", "bytes_moved", "flops")
-        ),
+        *(f"def {name}(*_): ..." for name in ("configs", "make_inputs", "run", "reference", "bytes_moved", "flops")),
     ]
 )
 

@@ -122,11 +122,7 @@ LAUNCH_ONLY = {
 
 
 REFUSED = {
-    "a start from memory": (
-        RAGGED.replace(", check_bounds=False", ""),
-        "x, starts, y, T",
-        "comes from memory",
-    ),
+    "a start from memory": (RAGGED.replace(", check_bounds=False", ""), "x, starts, y, T", "comes from memory"),
     "a page from memory": (PAGED.replace(", check_bounds=False", ""), "x, table, y, P", "comes from memory"),
     "a length that may pass": (MASKED, "x, y, n, T", "not certain to begin before `n`"),
     "another mask": (

@@ -46,15 +46,7 @@ def attention_sink_decode() -> tuple[Any, ...]:
 
 def mla() -> tuple[Any, ...]:
     shape = (2, 16, 1024)
-    return (
-        new(*shape, 128),
-        new(*shape, 128),
-        new(*shape, 128),
-        new(*shape, 64),
-        new(2, 1, 1024, 64),
-        True,
-        None,
-    )
+    return (new(*shape, 128), new(*shape, 128), new(*shape, 128), new(*shape, 64), new(2, 1, 1024, 64), True, None)
 
 
 def mla_decoding() -> tuple[Any, ...]:

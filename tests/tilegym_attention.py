@@ -22,11 +22,7 @@ def weighted(scores: Tensor, mask: Tensor | None, v: Tensor, sinks: Tensor | Non
 def heads_of(shape: Heads, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
     batch, heads, kv_heads, queries, keys, size = shape
     q = values(batch, heads, queries, size, dtype=dtype)
-    return (
-        q,
-        values(batch, kv_heads, keys, size, dtype=dtype),
-        values(batch, kv_heads, keys, size, dtype=dtype),
-    )
+    return (q, values(batch, kv_heads, keys, size, dtype=dtype), values(batch, kv_heads, keys, size, dtype=dtype))
 
 
 def repeated(x: Tensor, heads: int) -> Tensor:
@@ -57,9 +53,7 @@ def attention_decode(
     return Check("flash_decode:fmha_decode", (q, k, v, 0.1), expected, options, units=2, faults=faults)
 
 
-def gemma(
-    shape: Heads, dtype: torch.dtype, *, window: int = 0, cap: float | None = None, **more: Any
-) -> Check:
+def gemma(shape: Heads, dtype: torch.dtype, *, window: int = 0, cap: float | None = None, **more: Any) -> Check:
     """Prefill, or decoding where there is one query."""
     q, k, v = heads_of(shape, dtype)
     scores, after = scores_of(q, k, shape[5] ** -0.5), positions(shape[3], shape[4])
@@ -67,9 +61,7 @@ def gemma(
     mask = after >= 0
     mask = mask & (after <= window) if window else mask
     decode = shape[3] == 1
-    operator = (
-        "gemma_attention_decode:gemma_fmha_decode" if decode else "gemma_attention:gemma_attention_cutile"
-    )
+    operator = "gemma_attention_decode:gemma_fmha_decode" if decode else "gemma_attention:gemma_attention_cutile"
     options = {"window_size": window, "soft_cap": cap}
     return Check(operator, (q, k, v), weighted(scores, mask, repeated(v, shape[1])), options, units=2, **more)
 
@@ -89,9 +81,7 @@ def sink_attention(shape: Heads, dtype: torch.dtype, *, window: int | None = Non
     start = torch.tensor([keys - queries], dtype=torch.int32)
     arguments = (query, k.transpose(1, 2).contiguous(), v.transpose(1, 2).contiguous(), sinks)
     expected = result.transpose(1, 2).reshape(batch, queries, heads * size)
-    return Check(
-        f"{name}:{name}", (*arguments, 0.125, window, start), expected, units=2 if queries > 1 else 4, **more
-    )
+    return Check(f"{name}:{name}", (*arguments, 0.125, window, start), expected, units=2 if queries > 1 else 4, **more)
 
 
 def window_attention(shape: Heads, dtype: torch.dtype, window: int) -> Check:
@@ -121,9 +111,7 @@ def mla_decoding(shape: Shape, dtype: torch.dtype, *, split: bool, **more: Any) 
     scores = (q.double() @ kv.double().mT + qpe.double() @ kpe.double().mT) * (size + extra) ** -0.5
     expected = weighted(scores, None, kv.double())
     if split:
-        return Check(
-            "mla_decoding_split_kv:mla_decoding_split_kv", (q, qpe, kv, kpe), expected, units=2, **more
-        )
+        return Check("mla_decoding_split_kv:mla_decoding_split_kv", (q, qpe, kv, kpe), expected, units=2, **more)
     sums = torch.logsumexp(scores, -1) / math.log(2)
     return Check("mla_decoding:mla_decoding", (q, qpe, kv, kpe, None), (expected, sums), units=2, **more)
 
@@ -140,15 +128,11 @@ def sparse_mla(shape: Heads, dtype: torch.dtype, chosen: int) -> Check:
     mask = mask.transpose(1, 2).repeat_interleave(heads // kv_heads, 1)
     scale = (size + 16) ** -0.5
     scores = scores_of(q, k, scale) + scores_of(qpe, kpe, scale)
-    expected = weighted(
-        scores, mask & (torch.arange(keys) <= torch.arange(queries)[:, None]), repeated(v, heads)
-    )
+    expected = weighted(scores, mask & (torch.arange(keys) <= torch.arange(queries)[:, None]), repeated(v, heads))
     return Check("experimental.sparse_mla:tile_sparse_mla", (q, k, v, indices, qpe, kpe), expected, units=2)
 
 
-def delta_rule(
-    shape: Shape, dtype: torch.dtype, *, chunked: bool, tuned: bool = True, **options: Any
-) -> Check:
+def delta_rule(shape: Shape, dtype: torch.dtype, *, chunked: bool, tuned: bool = True, **options: Any) -> Check:
     """`shape` is (batch, length, heads, size, size of a value)."""
     batch, length, heads, size, width = shape
     q, k = (torch.nn.functional.normalize(values(batch, length, heads, size), dim=-1) for _ in range(2))
@@ -206,6 +190,4 @@ def fused_moe(shape: Shape, dtype: torch.dtype, **more: Any) -> Check:
     config = {"TILE_SIZE_M": 16, "TILE_SIZE_N": 32, "TILE_SIZE_K": 32, "GROUP_SIZE_M": 8}
     arguments = (x, weights, result, None, None, routed, chosen, ids.int(), owners, padded.int())
     expected = product * routed.double()[..., None]
-    return Check(
-        "moe:invoke_fused_moe_kernel", (*arguments, True, choices, config, None, False), expected, **more
-    )
+    return Check("moe:invoke_fused_moe_kernel", (*arguments, True, choices, config, None, False), expected, **more)

@@ -139,9 +139,7 @@ HEADS = ((1, 2, 2, 128, 128, 64), (2, 4, 2, 100, 128, 32), (1, 4, 1, 40, 256, 64
 ATTENTION = [
     *cases(attend.attention, HEADS, HALF),
     *cases(attend.attention, HEADS, HALF, causal=False),
-    *cases(
-        attend.attention_decode, ((2, 4, 4, 1, 128, 64), (1, 8, 2, 1, 100, 32), (1, 16, 2, 1, 300, 64)), HALF
-    ),
+    *cases(attend.attention_decode, ((2, 4, 4, 1, 128, 64), (1, 8, 2, 1, 100, 32), (1, 16, 2, 1, 300, 64)), HALF),
     *cases(attend.attention_decode, ((1, 8, 1, 1, 300, 64),), HALF, kv_len_per_split=128),
 ]
 GRADIENTS = [
@@ -174,9 +172,7 @@ FAULTY = [
         faults=frozenset({"out-of-bounds"}),
     ),
     # The grid has no block for the last part of a tile.
-    *cases(
-        streams.mhc_residual, ((2, 1500),), ONE, streams=4, faults=frozenset({"unwritten"}), compared=False
-    ),
+    *cases(streams.mhc_residual, ((2, 1500),), ONE, streams=4, faults=frozenset({"unwritten"}), compared=False),
     *cases(attend.fused_moe, ((20, 4, 2, 32, 50),), ONE, **SPOILED),
 ]
 OTHERS = [

@@ -24,15 +24,10 @@ def gradients(
 def rms_norm(shape: Shape, dtype: torch.dtype) -> Check:
     x, weight = values(*shape, dtype=dtype), values(shape[-1], dtype=dtype)
     check = gradients(
-        "rms_norm:rms_norm",
-        (x, weight),
-        lambda x, weight: functional.rms_norm(x, shape[-1:], weight, 1e-6),
-        units=4,
+        "rms_norm:rms_norm", (x, weight), lambda x, weight: functional.rms_norm(x, shape[-1:], weight, 1e-6), units=4
     )
     x, weight = check.arguments
-    return Check(
-        check.operator, (x, shape[-1:], weight, 1e-6), check.expected, units=4, gradient=check.gradient
-    )
+    return Check(check.operator, (x, shape[-1:], weight, 1e-6), check.expected, units=4, gradient=check.gradient)
 
 
 def silu_and_mul(shape: Shape, dtype: torch.dtype) -> Check:

@@ -49,21 +49,13 @@ def softmax(shape: Shape, dtype: torch.dtype, **options: Any) -> Check:
 def rms_norm(shape: Shape, dtype: torch.dtype, mode: str, offset: float = 0.0) -> Check:
     x, weight = values(*shape, dtype=dtype), values(shape[-1], dtype=dtype)
     expected = functional.rms_norm(x.double(), shape[-1:], weight.double() + offset, 1e-6)
-    return Check(
-        "rms_norm:rms_norm", (x, shape[-1:], weight, 1e-6), expected, {"mode": mode, "offset": offset}
-    )
+    return Check("rms_norm:rms_norm", (x, shape[-1:], weight, 1e-6), expected, {"mode": mode, "offset": offset})
 
 
 def layer_norm(shape: Shape, dtype: torch.dtype) -> Check:
-    x, weight, bias = (
-        values(*shape, dtype=dtype),
-        values(shape[-1], dtype=dtype),
-        values(shape[-1], dtype=dtype),
-    )
+    x, weight, bias = (values(*shape, dtype=dtype), values(shape[-1], dtype=dtype), values(shape[-1], dtype=dtype))
     expected = functional.layer_norm(x.double(), shape[-1:], weight.double(), bias.double(), 1e-5)
-    return Check(
-        "layer_norm_legacy:layer_norm_legacy", (x, shape[-1:], weight, bias, 1e-5), expected, units=2
-    )
+    return Check("layer_norm_legacy:layer_norm_legacy", (x, shape[-1:], weight, bias, 1e-5), expected, units=2)
 
 
 def persistent_layer_norm(shape: Shape, dtype: torch.dtype) -> Check:

@@ -25,9 +25,7 @@ def mhc_residual(shape: Shape, dtype: torch.dtype, streams: int, **more: Any) ->
     batch, width = shape
     x, out = values(batch, streams * width, dtype=dtype), values(batch, width, dtype=dtype)
     y = values(batch, 2 * streams + streams**2, dtype=dtype)
-    mixed = y.double()[:, 2 * streams :].view(batch, streams, streams) @ x.double().view(
-        batch, streams, width
-    )
+    mixed = y.double()[:, 2 * streams :].view(batch, streams, streams) @ x.double().view(batch, streams, width)
     expected = mixed + y.double()[:, streams : 2 * streams, None] * out.double()[:, None]
     arguments = (x, out, y, streams)
     return Check("experimental.mhc:mhc_apply_residual", arguments, expected.flatten(1), units=2, **more)

@@ -17,9 +17,7 @@ COMPILED = GateRecord("compile", "passed")
 GOING = Progress(open_candidates=5, elapsed_s=1.0, headroom_pct=40.0)
 
 
-def timing(
-    speedup: float, width: float = 0.002, floor: float = 0.003, name: str = "a"
-) -> ConfigurationTiming:
+def timing(speedup: float, width: float = 0.002, floor: float = 0.003, name: str = "a") -> ConfigurationTiming:
     return ConfigurationTiming(name, speedup, 1.0, speedup, speedup - width, speedup + width, floor, 50)
 
 

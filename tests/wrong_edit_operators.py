@@ -155,11 +155,7 @@ def _hoisted(text: Text, loop: ast.For, begin: str) -> Iterator[Change]:
     indent = " " * loop.col_offset
     body = text.of(loop)
     relative = text.span(first)[0] - text.span(loop)[0], text.span(first)[1] - text.span(loop)[0]
-    yield (
-        "stale across items",
-        loop,
-        f"{moved.source}\n{indent}{body[: relative[0]]}pass{body[relative[1] :]}",
-    )
+    yield ("stale across items", loop, f"{moved.source}\n{indent}{body[: relative[0]]}pass{body[relative[1] :]}")
 
 
 def statements(text: Text) -> Iterator[Change]:

@@ -16,18 +16,9 @@ ROOT = Path(__file__).parents[1]
 # The kernels, and for the bundled examples configurations that are small enough to be run hundreds of times. No two
 # dimensions have the same number of tiles, or a loop over the wrong one would do the right thing.
 SMALL: dict[str, list[dict[str, object]]] = {
-    "softmax": [
-        {"rows": 3, "columns": 17, "dtype": "bfloat16"},
-        {"rows": 2, "columns": 64, "dtype": "float16"},
-    ],
-    "rms_norm": [
-        {"rows": 5, "columns": 29, "dtype": "bfloat16"},
-        {"rows": 2, "columns": 64, "dtype": "float16"},
-    ],
-    "matmul_fp32": [
-        {"m": 70, "n": 150, "k": 100, "dtype": "float32"},
-        {"m": 5, "n": 64, "k": 32, "dtype": "float32"},
-    ],
+    "softmax": [{"rows": 3, "columns": 17, "dtype": "bfloat16"}, {"rows": 2, "columns": 64, "dtype": "float16"}],
+    "rms_norm": [{"rows": 5, "columns": 29, "dtype": "bfloat16"}, {"rows": 2, "columns": 64, "dtype": "float16"}],
+    "matmul_fp32": [{"m": 70, "n": 150, "k": 100, "dtype": "float32"}, {"m": 5, "n": 64, "k": 32, "dtype": "float32"}],
     "matmul_bf16": [
         {"m": 130, "n": 300, "k": 250, "dtype": "bfloat16"},
         {"m": 5, "n": 128, "k": 64, "dtype": "bfloat16"},

@@ -17,14 +17,7 @@ from kdiag.executors.emulator.faults import NotEmulated
 from kdiag.executors.gates.emulation import emulation
 from kdiag.executors.gates.no_op import not_a_no_op
 from kdiag.loop.compiler import Compiler
-from kdiag.records import (
-    CompileFailure,
-    ConfigurationCheck,
-    EmulatedCase,
-    EmulatedSource,
-    EmulationCase,
-    GateRecord,
-)
+from kdiag.records import CompileFailure, ConfigurationCheck, EmulatedCase, EmulatedSource, EmulationCase, GateRecord
 from kdiag.workload import Workload, load_module, source_hash
 from wrong_edits import FOLDERS, WrongEdit, kernel_file, workload_text
 
@@ -101,9 +94,7 @@ def no_ops(judge: Judge, edits: Sequence[WrongEdit]) -> list[GateRecord]:
     sources = [judge.source, *(edit.source for edit in edits)]
     for _ in range(TRIES):
         answers = compiler.compile(sources)
-        late = [
-            key for key, one in answers.items() if isinstance(one, CompileFailure) and one.kind == "timeout"
-        ]
+        late = [key for key, one in answers.items() if isinstance(one, CompileFailure) and one.kind == "timeout"]
         for key in late:
             del compiler.known[key]
         if not late:

@@ -34,11 +34,7 @@ def compare(data: Data, want: bytes, have: bytes, tolerance: Tolerance) -> list[
     """At most one line, naming the first elements that differ; `want` may be the digest of a longer array."""
     if tolerance.kind != "ulps" and len(want) == DIGEST_BYTES < len(have):
         same = digest(data, have) == want
-        return (
-            []
-            if same
-            else [f"{data.dtype}{list(data.shape)}: not what was recorded, of which there is a digest"]
-        )
+        return [] if same else [f"{data.dtype}{list(data.shape)}: not what was recorded, of which there is a digest"]
     if len(want) != len(have):
         return [f"{data.dtype}{list(data.shape)}: {len(have)} bytes instead of {len(want)}"]
     a, b = (np.frombuffer(part, storage(data.dtype)) for part in (want, have))

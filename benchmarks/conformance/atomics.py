@@ -44,9 +44,7 @@ def cas_kernel(i, e, d, y, old):
 @ct.kernel
 def counter_kernel(y):
     ct.atomic_add(y, 0, 1)
-    ct.atomic_add(
-        y, (ct.bid(0) % 3 + 1,), ct.bid(0), memory_order=MemoryOrder.RELAXED, memory_scope=MemoryScope.SYS
-    )
+    ct.atomic_add(y, (ct.bid(0) % 3 + 1,), ct.bid(0), memory_order=MemoryOrder.RELAXED, memory_scope=MemoryScope.SYS)
     ct.atomic_max(y, 4, ct.bid(0) * 7 % 5, check_bounds=False, memory_order=MemoryOrder.RELEASE)
 
 
@@ -110,9 +108,7 @@ def cases() -> list[Case]:
     ]
     bound = ulps(32, "at most 32 positive terms, added in any order")
     rounded = (Data("float32", (BLOCKS * N,), "positive"), initial("float32", N, fill="positive"))
-    found.append(
-        Case("atomic_add-float32-rounded", "atomics", across("atomic_add"), rounded, bound, (BLOCKS,))
-    )
+    found.append(Case("atomic_add-float32-rounded", "atomics", across("atomic_add"), rounded, bound, (BLOCKS,)))
     where = Data("int32", (N,), ONCE)
     for op, types in (("add", ("int32", "float32", "float16")), ("xchg", ("int32", "float32", "int64", "float64")),
                       ("max", ("int32", "uint64")), ("min", ("int64", "uint32")), ("xor", ("int32",))):  # fmt: skip
@@ -131,9 +127,7 @@ def cases() -> list[Case]:
         values = Data(d, (N,), "small"), Data(d, (N,), "ordinary")
         found.append(case(f"atomic_cas-{d}", cas_kernel, where, *values, initial(d, N), out(d, N)))
     found.append(case("atomic-counter", counter_kernel, Data("int32", (8,), (0,), written=True), grid=(13,)))
-    found.append(
-        case("atomic_add-2d", atomic_2d_kernel, Data("int32", (1, 8), "ordinary"), initial("int32", 3, 4))
-    )
+    found.append(case("atomic_add-2d", atomic_2d_kernel, Data("int32", (1, 8), "ordinary"), initial("int32", 3, 4)))
     return [*found, *refused(), *memory_forms()]
 
 
@@ -141,9 +135,7 @@ def refused() -> list[Case]:
     """Types that these operations do not take."""
     pairs = (("max", "float32"), ("and", "float32"), ("add", "int8"), ("xchg", "float16"))
     return [
-        case(
-            f"atomic_{op}-{d}-refused", across(f"atomic_{op}"), Data(d, (BLOCKS * N,), "small"), initial(d, N)
-        )
+        case(f"atomic_{op}-{d}-refused", across(f"atomic_{op}"), Data(d, (BLOCKS * N,), "small"), initial(d, N))
         for op, d in pairs
     ]
 
@@ -154,13 +146,7 @@ def memory_forms() -> list[Case]:
     for op in ("xchg", "add", "max", "min", "and", "or", "xor", "cas"):
         name = f"atomic_{op}_offset"
         found.append(
-            case(
-                f"{name}-int32",
-                offset(name),
-                Data("int32", (N,), "any"),
-                initial("int32", N),
-                out("int32", N),
-            )
+            case(f"{name}-int32", offset(name), Data("int32", (N,), "any"), initial("int32", N), out("int32", N))
         )
     values = Data("float32", (N,), "small"), initial("float32", N), out("float32", N)
     found.append(case("atomic_add_offset-float32", offset("atomic_add_offset"), *values))

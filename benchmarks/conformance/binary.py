@@ -13,16 +13,12 @@ NARROW = "computed in single precision and rounded once, so a near tie may go ei
 POW = {"float16": ulps(2, NARROW), "bfloat16": ulps(2, NARROW), "float32": ulps(5, CUDA.format("single-precision")),
        "float64": ulps(3, CUDA.format("double-precision"))}  # fmt: skip
 ATAN2 = {**POW, "float32": ulps(4, CUDA.format("single-precision"))}
-POWI = ulps(
-    16, "repeated multiplication, in an order no document gives: an exponent below 9 takes up to 8 roundings"
-)
+POWI = ulps(16, "repeated multiplication, in an order no document gives: an exponent below 9 takes up to 8 roundings")
 DIVIDE = {
     Mode.APPROX: ulps(3, "PTX div.approx.f32: 2 ulp for divisors of 2**-126 to 2**126 in size"),
     Mode.FULL: ulps(3, "PTX div.full.f32: 2 ulp over the full range"),
 }
-REMAINDER = unspecified(
-    "the IR's remf: whether the quotient is rounded before it is multiplied is not documented"
-)
+REMAINDER = unspecified("the IR's remf: whether the quotient is rounded before it is multiplied is not documented")
 DIRECTED = (Mode.RZ, Mode.RM, Mode.RP)
 
 
@@ -81,13 +77,7 @@ def reversed_operators_kernel(x, z):
 
 
 def case(
-    id_: str,
-    kernel: Any,
-    dtype: str,
-    tolerance: Tolerance = EXACT,
-    *,
-    fills: Any = ("left", "right"),
-    result: str = "",
+    id_: str, kernel: Any, dtype: str, tolerance: Tolerance = EXACT, *, fills: Any = ("left", "right"), result: str = ""
 ) -> Case:
     operands = (Data(dtype, (N,), fills[0]), Data(dtype, (N,), fills[1]))
     return Case(id_, "binary", kernel, (*operands, out(result or dtype, N)), tolerance)
@@ -96,9 +86,7 @@ def case(
 def cases() -> list[Case]:
     """Arithmetic on two tiles of one type."""
     both = (*INTEGERS, *WIDE_FLOATS)
-    found = [
-        case(f"{op}-{d}", plain(op), d) for op in ("add", "sub", "mul", "minimum", "maximum") for d in both
-    ]
+    found = [case(f"{op}-{d}", plain(op), d) for op in ("add", "sub", "mul", "minimum", "maximum") for d in both]
     found += [case(f"truediv-{d}", plain("truediv"), d) for d in WIDE_FLOATS]
     found += [
         case(f"truediv-{d}", plain("truediv"), d, fills=("dividends", "divisors"), result="float32")
@@ -113,10 +101,7 @@ def cases() -> list[Case]:
     zero = unspecified("integer division by zero, and of the smallest integer by -1, is undefined")
     found += [case(f"{op}-int32-undefined", plain(op), "int32", zero) for op in ("floordiv", "mod")]
     found += [case(f"pow-{d}", plain("pow"), d, POW[d]) for d in WIDE_FLOATS]
-    found += [
-        case(f"pow-{d}-ordinary", plain("pow"), d, POW[d], fills=("positive", "ordinary"))
-        for d in WIDE_FLOATS
-    ]
+    found += [case(f"pow-{d}-ordinary", plain("pow"), d, POW[d], fills=("positive", "ordinary")) for d in WIDE_FLOATS]
     found += [case(f"atan2-{d}", plain("atan2"), d, ATAN2[d]) for d in WIDE_FLOATS]
     for op in ("minimum", "maximum"):
         found += [case(f"{op}-{d}-propagate_nan", with_nan(op), d) for d in WIDE_FLOATS]
@@ -131,13 +116,7 @@ def modes() -> list[Case]:
     ]  # fmt: skip
     found += [case(f"{op}-{d}-RZ", rounded(op, Mode.RZ), d) for op in ops for d in ("float16", "bfloat16")]
     found += [
-        case(
-            f"truediv-float32-{mode.name}",
-            rounded("truediv", mode),
-            "float32",
-            bound,
-            fills=("ordinary", "ordinary"),
-        )
+        case(f"truediv-float32-{mode.name}", rounded("truediv", mode), "float32", bound, fills=("ordinary", "ordinary"))
         for mode, bound in DIVIDE.items()
     ]
     found += [case(f"{op}-float32-ftz", flushed(op), "float32") for op in (*ops, "minimum", "maximum")]
@@ -153,9 +132,7 @@ def others() -> list[Case]:
             found.append(Case(f"pow-{dtype}-{exponent}", "binary", plain("pow"), arguments, POWI))
     for dtype in ("uint16", *SIGNED):
         operands = (Data(dtype, (N,), "dividends"), Data(dtype, (N,), "divisors"))
-        found.append(
-            Case(f"divmod-{dtype}", "binary", divmod_kernel, (*operands, out(dtype, N), out(dtype, N)))
-        )
+        found.append(Case(f"divmod-{dtype}", "binary", divmod_kernel, (*operands, out(dtype, N), out(dtype, N))))
     for dtype in ("float32", "float64", "float16"):
         operands = (Data(dtype, (N,), "small"), Data(dtype, (N,), "small"))
         found.append(Case(f"operators-{dtype}-two", "binary", operators_kernel, (*operands, out(dtype, N))))

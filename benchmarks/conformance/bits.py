@@ -54,9 +54,7 @@ def encode(dtype: str, values: Any) -> Bits:
     table = decode_8bit(dtype)
     finite = np.where(np.isfinite(table), table, 1e30)
     nearest = [int(np.argmin(np.abs(finite - value))) for value in exact]
-    return np.array(
-        [code | (128 if np.signbit(v) else 0) for code, v in zip(nearest, exact, strict=True)], np.uint8
-    )
+    return np.array([code | (128 if np.signbit(v) else 0) for code, v in zip(nearest, exact, strict=True)], np.uint8)
 
 
 def decode_8bit(dtype: str) -> np.ndarray[Any, np.dtype[np.float64]]:

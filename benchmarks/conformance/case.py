@@ -124,9 +124,7 @@ def _text(value: Any, seen: frozenset[str] = frozenset()) -> str:
 
 def _globals(code: CodeType) -> set[str]:
     """The globals that a function and the functions in it read; unlike `co_names`, no attributes."""
-    found = {
-        step.argval for step in dis.get_instructions(code) if step.opname in {"LOAD_GLOBAL", "LOAD_NAME"}
-    }
+    found = {step.argval for step in dis.get_instructions(code) if step.opname in {"LOAD_GLOBAL", "LOAD_NAME"}}
     return found.union(*(_globals(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
 
 

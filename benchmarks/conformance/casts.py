@@ -106,11 +106,7 @@ def cases() -> list[Case]:
             found.append(Case(name, "cast", rounding_caster(target, mode), arguments, _mode_bound(target)))
     arguments = (Data("float32", (1,), (-2.75,)), out("float32", 1))
     found.append(Case("cast-constructor", "cast", constructor_kernel, arguments))
-    for target, mode in (
-        ("float8_e8m0fnu", Mode.RZ),
-        ("float8_e5m3fnu", Mode.RN),
-        ("float4_e2m1fn", Mode.RN),
-    ):
+    for target, mode in (("float8_e8m0fnu", Mode.RZ), ("float8_e5m3fnu", Mode.RN), ("float4_e2m1fn", Mode.RN)):
         arguments = (Data("float32", (N,), "ordinary"), out("uint8", N))
         found.append(Case(f"cast-float32-{target}-refused", "cast", byte_caster(target, mode), arguments))
     return [*found, *reinterpretations()]

@@ -38,26 +38,17 @@ def pair(family: str, name: str, operands: tuple[str, str], result: str, **kw: A
 
 def comparisons() -> list[Case]:
     types = ("bool", "uint8", "int16", "int32", "uint64", *WIDE_FLOATS)
-    found = [
-        pair("comparison", f"{op}-{d}", (d, d), "bool", kernel=plain(op)) for op in COMPARISONS for d in types
-    ]
+    found = [pair("comparison", f"{op}-{d}", (d, d), "bool", kernel=plain(op)) for op in COMPARISONS for d in types]
     mixed = (("int32", "float32"), ("bfloat16", "float32"), ("uint8", "float16"), ("int32", "int64"))
     found += [pair("comparison", f"less-{a}-{b}", (a, b), "bool", kernel=plain("less")) for a, b in mixed]
     found.append(pair("comparison", "chained-float32", ("float32",) * 2, "bool", kernel=chained_kernel))
     for dtype in ("float32", "bfloat16", "int64", "uint8", "bool"):
-        arguments = (
-            Data("bool", (N,), "any"),
-            Data(dtype, (N,), "left"),
-            Data(dtype, (N,), "right"),
-            out(dtype, N),
-        )
+        arguments = (Data("bool", (N,), "any"), Data(dtype, (N,), "left"), Data(dtype, (N,), "right"), out(dtype, N))
         found.append(Case(f"where-{dtype}", "comparison", where_kernel, arguments))
     for dtypes in (("int32", "float32"), ("float16", "float64"), ("bool", "int8")):
         operands = tuple(Data(d, (N,), "ordinary") for d in dtypes)
         name = f"where-{dtypes[0]}-{dtypes[1]}"
-        found.append(
-            Case(name, "comparison", where_kernel, (Data("bool", (N,), "any"), *operands, out(dtypes[1], N)))
-        )
+        found.append(Case(name, "comparison", where_kernel, (Data("bool", (N,), "any"), *operands, out(dtypes[1], N))))
     arguments = (Data("bool", (1, 16), "any"), Data("float32", (8, 1), "ordinary"), out("float32", 8, 16))
     return [*found, Case("where-broadcast", "comparison", where_broadcast_kernel, arguments)]
 

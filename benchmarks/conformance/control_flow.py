@@ -12,10 +12,7 @@ def blocks_kernel(y):
     ct.store(
         y,
         where,
-        ct.bid(0) * 100
-        + ct.bid(1) * 10
-        + ct.bid(2)
-        + 1000 * (ct.num_blocks(0) + ct.num_blocks(1) * ct.num_blocks(2)),
+        ct.bid(0) * 100 + ct.bid(1) * 10 + ct.bid(2) + 1000 * (ct.num_blocks(0) + ct.num_blocks(1) * ct.num_blocks(2)),
     )
 
 

@@ -9,24 +9,7 @@ from comparing import cutile
 
 N = 32
 WILD = (0, 5, -1, 19, 20, 3, -7, 100, 1, 1, 2, 18, -100, 40, 7, 7)  # of 20 elements: some outside, some twice
-ORDER = (
-    7,
-    3,
-    0,
-    9,
-    30,
-    1,
-    12,
-    31,
-    2,
-    25,
-    22,
-    18,
-    40,
-    -1,
-    11,
-    4,
-)  # each at most once; 30 and more are outside of 30
+ORDER = (7, 3, 0, 9, 30, 1, 12, 31, 2, 25, 22, 18, 40, -1, 11, 4)  # each at most once; 30 and more are outside of 30
 
 
 @ct.kernel
@@ -110,22 +93,16 @@ def gathers() -> list[Case]:
     found = [case(f"gather-{d}", gather_kernel, Data(d, (20,), "count"), index, out(d, N)) for d in DTYPES]
     for kind in ("int8", "int16", "int64", "uint8", "uint32", "uint64"):
         wild = Data(kind, (N,), WILD if kind[0] == "i" else tuple(abs(v) for v in WILD))
-        found.append(
-            case(f"gather-by-{kind}", gather_kernel, Data("float32", (20,), "count"), wild, out("float32", N))
-        )
+        found.append(case(f"gather-by-{kind}", gather_kernel, Data("float32", (20,), "count"), wild, out("float32", N)))
     for dtype in ("float32", "int64", "float16"):
         array = Data(dtype, (20,), "count")
         found.append(case(f"gather-padded-{dtype}", gather_padded_kernel, array, index, out(dtype, N)))
         pads = Data(dtype, (N,), "ordinary")
         found.append(
-            case(
-                f"gather-tile-padding-{dtype}", gather_tile_padding_kernel, array, index, pads, out(dtype, N)
-            )
+            case(f"gather-tile-padding-{dtype}", gather_tile_padding_kernel, array, index, pads, out(dtype, N))
         )
         inside, mask = Data("int32", (N,), "below-20"), Data("bool", (N,), "any")
-        found.append(
-            case(f"gather-unchecked-{dtype}", gather_unchecked_kernel, array, inside, mask, out(dtype, N))
-        )
+        found.append(case(f"gather-unchecked-{dtype}", gather_unchecked_kernel, array, inside, mask, out(dtype, N)))
     array = Data("int32", (6, 9), "count")
     rows, columns = Data("int32", (8,), (0, 5, 6, -1, 2, 2, 1, 9)), Data("int64", (4,), (8, 9, 0, -3))
     found.append(case("gather-2d", gather_2d_kernel, array, rows, columns, out("int32", 16, 4)))
@@ -136,34 +113,15 @@ def scatters() -> list[Case]:
     index = Data("int32", (16,), ORDER)
     found = [
         case(f"scatter-{d}", scatter_kernel, index, Data(d, (16,), "any"), out(d, 30))
-        for d in (
-            "bool",
-            "int8",
-            "int16",
-            "int32",
-            "int64",
-            "float16",
-            "bfloat16",
-            "float32",
-            "float64",
-            "float8_e5m2",
-        )
+        for d in ("bool", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "float8_e5m2")
     ]
     for dtype in ("float32", "int32"):
         found.append(
-            case(
-                f"scatter-masked-{dtype}",
-                scatter_masked_kernel,
-                index,
-                Data(dtype, (16,), "small"),
-                out(dtype, 30),
-            )
+            case(f"scatter-masked-{dtype}", scatter_masked_kernel, index, Data(dtype, (16,), "small"), out(dtype, 30))
         )
         found.append(case(f"scatter-constant-{dtype}", constant(dtype), out(dtype, 12)))
     found.append(case("scatter-2d", scatter_2d_kernel, out("int32", 5, 8)))
     return [
         *found,
-        case(
-            "scatter-unchecked", scatter_unchecked_kernel, Data("int64", (16,), "count"), out("float32", 20)
-        ),
+        case("scatter-unchecked", scatter_unchecked_kernel, Data("int64", (16,), "count"), out("float32", 20)),
     ]

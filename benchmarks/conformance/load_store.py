@@ -57,9 +57,7 @@ def hinted_kernel(x, y):
 
 @ct.kernel
 def unchecked_kernel(x, y):
-    ct.store(
-        y, (ct.bid(0), 0), ct.load(x, (ct.bid(0), 0), (4, 16), check_bounds=False) * 2, check_bounds=False
-    )
+    ct.store(y, (ct.bid(0), 0), ct.load(x, (ct.bid(0), 0), (4, 16), check_bounds=False) * 2, check_bounds=False)
 
 
 @ct.kernel
@@ -101,28 +99,18 @@ def padding() -> list[Case]:
         for m in (modes if d in PADDED else modes[:1])
     ]
     found += [
-        case(
-            f"load-1d-{d}-UNDETERMINED",
-            copy_1d(Pad.UNDETERMINED),
-            Data(d, (50,), "any"),
-            out(d, 50),
-            grid=(4,),
-        )
+        case(f"load-1d-{d}-UNDETERMINED", copy_1d(Pad.UNDETERMINED), Data(d, (50,), "any"), out(d, 50), grid=(4,))
         for d in ("float32", "int8", "bool")
     ]
     for dtype in ("float32", "float16", "int8"):
         copy = copy_nd((1, 1), (8, 16), Pad.ZERO)
         found.append(case(f"load-2d-{dtype}-tail", copy, Data(dtype, (13, 27), "count"), out(dtype, 8, 16)))
         copy = copy_nd((0, 1, 1), (2, 4, 8), Pad.ZERO)
-        found.append(
-            case(f"load-3d-{dtype}-tail", copy, Data(dtype, (2, 7, 11), "count"), out(dtype, 2, 4, 8))
-        )
+        found.append(case(f"load-3d-{dtype}-tail", copy, Data(dtype, (2, 7, 11), "count"), out(dtype, 2, 4, 8)))
     copy = copy_nd((0, 0, 0, 0), (2, 2, 2, 4), Pad.NAN)
     return [
         *found,
-        case(
-            "load-4d-float32-tail", copy, Data("float32", (2, 1, 2, 3), "count"), out("float32", 2, 2, 2, 4)
-        ),
+        case("load-4d-float32-tail", copy, Data("float32", (2, 1, 2, 3), "count"), out("float32", 2, 2, 2, 4)),
     ]
 
 
@@ -143,9 +131,7 @@ def orders() -> list[Case]:
             )
         )
     swapped = Data("float32", (16, 16), "count", transposed=True)
-    found.append(
-        case("load-2d-transposed-array", copy_nd((1, 0), (8, 16), Pad.ZERO), swapped, out("float32", 8, 16))
-    )
+    found.append(case("load-2d-transposed-array", copy_nd((1, 0), (8, 16), Pad.ZERO), swapped, out("float32", 8, 16)))
     target = Data("float32", (12, 16), "poison", written=True, transposed=True)
     source = Data("float32", (12, 16), "count")
     return [*found, case("store-2d-transposed-array", tail_store_kernel, source, target, grid=(3, 2))]
@@ -158,9 +144,7 @@ def forms() -> list[Case]:
         source, target = Data(dtype, (16, 16), "small"), out(dtype, 16, 16)
         found.append(case(f"load-hints-{dtype}", hinted_kernel, source, target, grid=(3,)))
         found.append(case(f"load-unchecked-{dtype}", unchecked_kernel, source, target, grid=(2,)))
-    found.append(
-        case("load-memory-order", ordered_memory_kernel, Data("int32", (32,), "count"), out("int32", 32))
-    )
+    found.append(case("load-memory-order", ordered_memory_kernel, Data("int32", (32,), "count"), out("int32", 32)))
     found += [
         case(f"load-0d-{d}", scalar_kernel, Data(d, (4, 6), "count"), out(d, 4, 4))
         for d in ("float32", "int16", "float64")

@@ -22,9 +22,7 @@ def advanced_load(mode: Pad, sparse: int) -> Any:
 @ct.kernel
 def advanced_load_3d_kernel(x, i, y):
     indices = (ct.Slice(1, 2), ct.load(i, (0,), (4,)), ct.Slice(2, 8))
-    ct.store(
-        y, (0, 0, 0), ct.load_advanced_indexing(x, indices, padding_mode=Pad.ZERO, latency=2, allow_tma=False)
-    )
+    ct.store(y, (0, 0, 0), ct.load_advanced_indexing(x, indices, padding_mode=Pad.ZERO, latency=2, allow_tma=False))
 
 
 def advanced_store(sparse: int) -> Any:
@@ -66,24 +64,18 @@ def advanced() -> list[Case]:
         name = f"load_advanced_indexing-{dtype}"
         found.append(case(name, advanced_load(Pad.ZERO, 0), array, rows, out(dtype, 8, 4), 14))
     array, middle = Data("float32", (4, 6, 16), "count"), Data("int32", (4,), (5, 0, 3, 6))
-    found.append(
-        case("load_advanced_indexing-3d", advanced_load_3d_kernel, array, middle, out("float32", 2, 4, 8))
-    )
+    found.append(case("load_advanced_indexing-3d", advanced_load_3d_kernel, array, middle, out("float32", 2, 4, 8)))
     for sparse in (0, 1):
         once = Data("int32", (8,), (3, 0, 9, 5, 12, 40, 1, 8))
         values, target = Data("float32", (8, 8), "count"), out("float32", 12, 16)
-        found.append(
-            case(f"store_advanced_indexing-axis{sparse}", advanced_store(sparse), once, values, target)
-        )
+        found.append(case(f"store_advanced_indexing-axis{sparse}", advanced_store(sparse), once, values, target))
     return found
 
 
 def raw() -> list[Case]:
     found = []
     for dtype in ("float32", "int32", "bfloat16"):
-        found.append(
-            case(f"raw-offsets-masked-{dtype}", raw_kernel, Data(dtype, (40,), "count"), out(dtype, N))
-        )
+        found.append(case(f"raw-offsets-masked-{dtype}", raw_kernel, Data(dtype, (40,), "count"), out(dtype, N)))
         found.append(case(f"raw-offsets-{dtype}", raw_plain_kernel, Data(dtype, (40,), "any"), out(dtype, N)))
     return found
 

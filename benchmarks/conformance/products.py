@@ -78,14 +78,10 @@ def tiled_product_kernel(x, y, z):
 def scaled_kernel(x, z):
     tile = ct.load(x, (0, 0), (32, 32)).astype(ct.float8_e4m3fn)
     scale = ct.full((32, 1), 2.0, ct.float8_e8m0fnu)
-    ct.store(
-        z, (0, 0), ct.mma_scaled(tile, scale, tile, scale.reshape((1, 32)), ct.zeros((32, 32), ct.float32))
-    )
+    ct.store(z, (0, 0), ct.mma_scaled(tile, scale, tile, scale.reshape((1, 32)), ct.zeros((32, 32), ct.float32)))
 
 
-def case(
-    id_: str, kernel: Any, *arguments: Any, tolerance: Tolerance = EXACT, grid: tuple[int, ...] = (1,)
-) -> Case:
+def case(id_: str, kernel: Any, *arguments: Any, tolerance: Tolerance = EXACT, grid: tuple[int, ...] = (1,)) -> Case:
     return Case(id_, "product", kernel, arguments, tolerance, grid)
 
 
@@ -97,12 +93,7 @@ def cases() -> list[Case]:
             tiles = Data(a, (m, k), "small"), Data(b, (k, n), "small"), Data(c, (m, n), "small"), out(c, m, n)
             found.append(case(f"mma-{a}-{b}-{c}-{m}x{n}x{k}", product(m, n, k, False), *tiles))
     for a, b, c in (PAIRS[1], PAIRS[5], PAIRS[9]):
-        tiles = (
-            Data(a, (64, 16), "small"),
-            Data(b, (16, 32), "small"),
-            Data(c, (64, 32), "small"),
-            out(c, 64, 32),
-        )
+        tiles = (Data(a, (64, 16), "small"), Data(b, (16, 32), "small"), Data(c, (64, 32), "small"), out(c, 64, 32))
         found.append(case(f"mma-{a}-{b}-{c}-64x32x16", product(64, 32, 16, False), *tiles))
     for a in ("float8_e4m3fn", "float8_e5m2", "float16"):
         tiles = (
@@ -112,29 +103,18 @@ def cases() -> list[Case]:
             out("float32", 16, 16),
         )
         found.append(case(f"mma-{a}-fast", product(16, 16, 32, True), *tiles))
-    for a, c in (
-        ("float16", "float32"),
-        ("bfloat16", "float32"),
-        ("float32", "float32"),
-        ("float64", "float64"),
-    ):
+    for a, c in (("float16", "float32"), ("bfloat16", "float32"), ("float32", "float32"), ("float64", "float64")):
         tiles = (
             Data(a, (16, 16), "positive"),
             Data(a, (16, 16), "positive"),
             Data(c, (16, 16), "positive"),
             out(c, 16, 16),
         )
-        found.append(
-            case(f"mma-{a}-{c}-rounded", product(16, 16, 16, False), *tiles, tolerance=ulps(34, ORDER))
-        )
+        found.append(case(f"mma-{a}-{c}-rounded", product(16, 16, 16, False), *tiles, tolerance=ulps(34, ORDER)))
     for m, n, k in SIZES:
         tiles = Data("float32", (m, k), "small"), Data("float32", (k, n), "small"), out("float32", m, n)
         found.append(case(f"mma-tfloat32-{m}x{n}x{k}", tensor_float(m, n, k), *tiles))
-    tiles = (
-        Data("float32", (16, 16), "positive"),
-        Data("float32", (16, 16), "positive"),
-        out("float32", 16, 16),
-    )
+    tiles = (Data("float32", (16, 16), "positive"), Data("float32", (16, 16), "positive"), out("float32", 16, 16))
     found.append(case("mma-tfloat32-rounded", tensor_float(16, 16, 16), *tiles, tolerance=ulps(34, ORDER)))
     return [*found, *matmuls()]
 
@@ -164,10 +144,5 @@ def matmuls() -> list[Case]:
     found.append(case("mma-tiled-loop", tiled_product_kernel, *tiles, grid=(2, 2)))
     return [
         *found,
-        case(
-            "mma_scaled-float8_e4m3fn",
-            scaled_kernel,
-            Data("float32", (32, 32), "small"),
-            out("float32", 32, 32),
-        ),
+        case("mma_scaled-float8_e4m3fn", scaled_kernel, Data("float32", (32, 32), "small"), out("float32", 32, 32)),
     ]

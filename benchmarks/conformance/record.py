@@ -79,13 +79,7 @@ def share(names: list[str], folder: Path, number: int) -> list[dict[str, object]
         done = [json.loads(line) for line in target.read_text().splitlines()]
         rest = rest[len(done) - (len(names) - len(rest)) :]
         if rest and ended not in (0, 3):
-            line = {
-                "id": rest[0],
-                "text_hash": "",
-                "status": "died",
-                "message": f"exit status {ended}",
-                "outputs": [],
-            }
+            line = {"id": rest[0], "text_hash": "", "status": "died", "message": f"exit status {ended}", "outputs": []}
             with target.open("a") as lines:
                 lines.write(json.dumps(line) + "\n")
             rest = rest[1:]
@@ -124,9 +118,7 @@ def main(path: str, workers: str = str(WORKERS)) -> None:
     names = list(cases)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(count) as pool:
         shares = [names[number::count] for number in range(count)]
-        lines = [
-            line for part in pool.map(share, shares, [Path(folder)] * count, range(count)) for line in part
-        ]
+        lines = [line for part in pool.map(share, shares, [Path(folder)] * count, range(count)) for line in part]
     results = {str(line.pop("id")): line for line in lines}
     recording = Recording(machine())
     for name in names:
@@ -145,9 +137,7 @@ def table(recording: Recording, cases: dict[str, Case]) -> None:
     """What did not go well, then counts by family."""
     for name, result in recording.results.items():
         if result.status in ("failed", "died") or not result.same:
-            print(
-                f"{name:50} {result.status} {'' if result.same else 'two results differ'} {result.message[:120]}"
-            )
+            print(f"{name:50} {result.status} {'' if result.same else 'two results differ'} {result.message[:120]}")
     counts = Counter((cases[name].family, result.status) for name, result in recording.results.items())
     for (family, status), count in sorted(counts.items()):
         print(f"{family:30} {status:10} {count:5}")

@@ -60,20 +60,13 @@ def save(recording: Recording, cases: dict[str, Case], path: Path) -> None:
     index: dict[str, Any] = {"machine": recording.machine, "cases": []}
     blob = bytearray()
     for name, result in recording.results.items():
-        entry = {
-            k: v
-            for k, v in asdict(result).items()
-            if k not in ("outputs", "text_hash") and v not in ("", True)
-        }
+        entry = {k: v for k, v in asdict(result).items() if k not in ("outputs", "text_hash") and v not in ("", True)}
         index["cases"].append(entry | {"sizes": [len(output) for output in result.outputs]})
         blob += bytes.fromhex(result.text_hash)
         for data, output in zip(cases[name].outputs(), result.outputs, strict=result.status == "recorded"):
             blob += np.frombuffer(output, np.uint8).reshape(-1, _step(data, len(output))).T.tobytes()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
-        for name, content in (
-            ("index.json", json.dumps(index, indent=0).encode()),
-            ("outputs.bin", bytes(blob)),
-        ):
+        for name, content in (("index.json", json.dumps(index, indent=0).encode()), ("outputs.bin", bytes(blob))):
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_LZMA)
 
 

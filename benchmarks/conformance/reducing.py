@@ -113,12 +113,8 @@ def cases() -> list[Case]:
             for label, axis, terms in (("axis1", 1, COLUMNS), ("none", None, ROWS * COLUMNS)):
                 kernel, bound = reducer(op, axis, False), _sums(terms)
                 shape = result_shape(axis, False)
-                found.append(
-                    case(f"{op}-{dtype}-{label}-rounded", kernel, dtype, shape, "positive", tolerance=bound)
-                )
-    found.append(
-        case("argmax-tuple-refused", reducer("argmax", (0, 1), False), "float32", (1,), result="int32")
-    )
+                found.append(case(f"{op}-{dtype}-{label}-rounded", kernel, dtype, shape, "positive", tolerance=bound))
+    found.append(case("argmax-tuple-refused", reducer("argmax", (0, 1), False), "float32", (1,), result="int32"))
     return [*found, *extremes(), *modes(), *scans(), *custom()]
 
 
@@ -132,16 +128,10 @@ def extremes() -> list[Case]:
     for op in ("max", "min", "argmax", "argmin"):
         result = {"result": "int32"} if op.startswith("arg") else {}
         for dtype in ("float32", "float16", "float64"):
-            found.append(
-                case(f"{op}-{dtype}-special", reducer(op, 1, False), dtype, (ROWS,), "special", **result)
-            )
-            found.append(
-                case(f"{op}-{dtype}-propagate_nan", nan_reducer(op), dtype, (ROWS,), "special", **result)
-            )
+            found.append(case(f"{op}-{dtype}-special", reducer(op, 1, False), dtype, (ROWS,), "special", **result))
+            found.append(case(f"{op}-{dtype}-propagate_nan", nan_reducer(op), dtype, (ROWS,), "special", **result))
         types = ("int32", "uint8", "bool", "int64") if op.startswith("arg") else ()
-        found += [
-            case(f"{op}-{d}-ties", reducer(op, 0, False), d, (COLUMNS,), "small", **result) for d in types
-        ]
+        found += [case(f"{op}-{d}-ties", reducer(op, 0, False), d, (COLUMNS,), "small", **result) for d in types]
     return found
 
 
@@ -181,15 +171,7 @@ def scans() -> list[Case]:
         for d in ("float32", "float64"):
             bound = ulps(COLUMNS, ORDER)
             found.append(
-                case(
-                    f"{op}-{d}-rounded",
-                    scanner(op, 1, False),
-                    d,
-                    shape,
-                    "positive",
-                    family="scan",
-                    tolerance=bound,
-                )
+                case(f"{op}-{d}-rounded", scanner(op, 1, False), d, shape, "positive", family="scan", tolerance=bound)
             )
     return found
 

@@ -158,9 +158,7 @@ def cases() -> list[Case]:
     found.append(case("arange-dynamic", dynamic_arange_kernel, out("int32", 16), -3, 5))
     for dtype in ("int32", "uint8", "int64", "bool", *WIDE_FLOATS, "float8_e5m2"):
         found.append(case(f"constants-{dtype}", constants(dtype), Data(dtype, (1,), (1,)), out(dtype, 4, 16)))
-    found.append(
-        case("astile-run-time", astile_kernel, Data("float32", (2,), "ordinary"), out("float32", 3, 2))
-    )
+    found.append(case("astile-run-time", astile_kernel, Data("float32", (2,), "ordinary"), out("float32", 3, 2)))
     found += [
         case(f"properties-{d}", properties_kernel, Data(d, (4, 8), "count"), out("int32", 3))
         for d in ("float16", "int64")

@@ -16,9 +16,7 @@ GUIDE = {
 }  # fmt: skip
 EXACTLY = ("sqrt", "floor", "ceil", "abs", "negative")
 APPROXIMATE = {
-    ("exp", Mode.APPROX): ulps(
-        32, "ex2.approx.f32 of x*log2(e) rounded to single: x is at most 8 in size here"
-    ),
+    ("exp", Mode.APPROX): ulps(32, "ex2.approx.f32 of x*log2(e) rounded to single: x is at most 8 in size here"),
     ("exp", Mode.FULL): ulps(3, CUDA.format("single-precision")),
     ("tanh", Mode.APPROX): ulps(8192, "PTX tanh.approx.f32: relative error 2**-11"),
     ("tanh", Mode.FULL): ulps(3, CUDA.format("single-precision")),
@@ -72,9 +70,7 @@ def bound(name: str, dtype: str) -> Tolerance:
     return ulps(1, "computed in single precision and rounded once, so a near tie may go either way")
 
 
-def case(
-    id_: str, kernel: Any, source: str, target: str, tolerance: Tolerance, fill: str = "special"
-) -> Case:
+def case(id_: str, kernel: Any, source: str, target: str, tolerance: Tolerance, fill: str = "special") -> Case:
     return Case(id_, "unary", kernel, (Data(source, (N,), fill), out(target, N)), tolerance)
 
 
@@ -87,14 +83,9 @@ def cases() -> list[Case]:
     ]
     for name in ("exp", "sin", "tanh", "log2"):
         label = f"{name}-{{}}-ordinary"
-        found += [
-            case(label.format(d), plain(name), d, d, bound(name, d), "ordinary")
-            for d in ("float32", "float64")
-        ]
+        found += [case(label.format(d), plain(name), d, d, bound(name, d), "ordinary") for d in ("float32", "float64")]
     found += [case(f"isnan-{d}", plain("isnan"), d, "bool", EXACT) for d in WIDE_FLOATS]
-    found += [
-        case(f"abs-{d}", plain("abs"), d, d, EXACT) for d in ("int8", "int32", "int64", "uint32", "bool")
-    ]
+    found += [case(f"abs-{d}", plain("abs"), d, d, EXACT) for d in ("int8", "int32", "int64", "uint32", "bool")]
     found += [case(f"negative-{d}", plain("negative"), d, d, EXACT) for d in INTEGERS]
     found.append(case("negative-bool", plain("negative"), "bool", "int32", EXACT))
     found += [case(f"bitwise_not-{d}", plain("bitwise_not"), d, d, EXACT) for d in ("bool", *INTEGERS)]

@@ -60,9 +60,7 @@ def chosen(kernel: Kernel, variants: int) -> Iterator[Proposal]:
     parent = of_kernel(compiler.compile_one(kernel.source), kernel.kernel)
     launches = () if isinstance(parent, CompileFailure) else tuple(each.launch for each in parent)
     taken: dict[str, int] = {}
-    for proposal in propose(
-        Subject(kernel.source, kernel.kernel, compiler.target, launches), compiler.file_name
-    ):
+    for proposal in propose(Subject(kernel.source, kernel.kernel, compiler.target, launches), compiler.file_name):
         optimization = proposal.variant.optimization
         if proposal.source is not None and taken.get(optimization, 0) < variants:
             taken[optimization] = taken.get(optimization, 0) + 1

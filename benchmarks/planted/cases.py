@@ -177,9 +177,7 @@ def cuda_cases() -> list[Case]:
         return lambda: kernel((blocks, 1, 1), (threads, 1, 1), (x, y, *more), shared_mem=shared)
 
     def pair(fault: str, blocks: int, threads: int, *more: object) -> tuple[Launch, Launch]:
-        return launch(f"{fault}_slow", blocks, threads, *more), launch(
-            f"{fault}_fast", blocks, threads, *more
-        )
+        return launch(f"{fault}_slow", blocks, threads, *more), launch(f"{fault}_fast", blocks, threads, *more)
 
     return [
         Case("bank_conflicts", ("memory", "latency"), ("bank-conflicts",), *pair("bank_conflicts", 1056, 256), "a pitch of 33 words"),

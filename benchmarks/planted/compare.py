@@ -82,9 +82,7 @@ def recorded(path: Path) -> Iterator[Row]:
                 label = name.replace("_", ".")
                 known[label] = Evidence("workload", label, launch[name])
         gain = f"{case['speedup'][0]:.2f}x: {case['intervention']}"
-        yield Row(
-            launch["case"], tuple(case["bottlenecks"]), tuple(case["causes"]), gain, known, launch["vendor"]
-        )
+        yield Row(launch["case"], tuple(case["bottlenecks"]), tuple(case["causes"]), gain, known, launch["vendor"])
 
 
 def reported(report: Path, truth: Path) -> Iterator[Row]:
@@ -153,9 +151,7 @@ def main() -> None:
     """Print the table and the counts. Ends with 1 if kdiag is wrong anywhere."""
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    rows = list(
-        recorded(Path(sys.argv[2])) if sys.argv[1] == "recorded" else reported(*map(Path, sys.argv[2:4]))
-    )
+    rows = list(recorded(Path(sys.argv[2])) if sys.argv[1] == "recorded" else reported(*map(Path, sys.argv[2:4])))
     print("| launch | without the fault | right cause | kdiag | profiler's rules | 60 % rule |")
     print("|---|---|---|---|---|---|")
     found = [(row, classify(row.observations)) for row in rows]
@@ -165,10 +161,7 @@ def main() -> None:
     classes = sum(d.bottleneck in row.bottlenecks for row, d in found)
     vendor = [vendor_verdict(row) for row in rows]
     print(f"\nof {len(rows)}: kdiag cause {right}, class {classes};", end=" ")
-    print(
-        f"profiler's rules cause {sum(c in r.causes for r, (_, c) in zip(rows, vendor, strict=True))},",
-        end=" ",
-    )
+    print(f"profiler's rules cause {sum(c in r.causes for r, (_, c) in zip(rows, vendor, strict=True))},", end=" ")
     print(f"class {sum(b in r.bottlenecks for r, (b, _) in zip(rows, vendor, strict=True))};", end=" ")
     print(f"60 % rule class {sum(sixty(r.observations) in r.bottlenecks for r in rows)}")
     sys.exit(0 if right == classes == len(rows) else 1)

@@ -25,9 +25,7 @@ def vendor_rules(action: Any) -> dict[str, Any]:
         estimate = rule.get("speedup_estimation")
         if estimate:
             text = message.get("message", "")[:400]
-            estimates.append(
-                [round(estimate["speedup"], 1), rule["rule_identifier"], message.get("title", ""), text]
-            )
+            estimates.append([round(estimate["speedup"], 1), rule["rule_identifier"], message.get("title", ""), text])
     return {"bottleneck": verdict, "estimates": sorted(estimates, reverse=True)[:4]}
 
 

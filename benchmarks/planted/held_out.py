@@ -33,11 +33,7 @@ def _access() -> list[Case]:
 def _products() -> list[Case]:
     half = torch.bfloat16
     a, b, c = random(4096, 4096, dtype=half), random(4096, 4096, dtype=half), empty(4096, 4096, dtype=half)
-    long, tall, out = (
-        random(1024, 8192, dtype=half),
-        random(8192, 640, dtype=half),
-        empty(1024, 640, dtype=half),
-    )
+    long, tall, out = (random(1024, 8192, dtype=half), random(8192, 640, dtype=half), empty(1024, 640, dtype=half))
     single, other, sums = random(1536, 1536), random(1536, 1536), empty(1536, 1536)
     return [
         Case("large_tile", ("memory", "latency"), ("register-spills",),

@@ -22,15 +22,8 @@ def digits(value: Any) -> Any:
 def launch(row: dict[str, Any]) -> dict[str, Any]:
     """One launch without derived values."""
     known = load_metrics()
-    kept = {
-        name: digits(value)
-        for name, value in row["observations"].items()
-        if name in known and value is not None
-    }
-    vendor = {
-        **row["vendor"],
-        "estimates": [[*head, text[-TEXT:]] for *head, text in row["vendor"]["estimates"]],
-    }
+    kept = {name: digits(value) for name, value in row["observations"].items() if name in known and value is not None}
+    vendor = {**row["vendor"], "estimates": [[*head, text[-TEXT:]] for *head, text in row["vendor"]["estimates"]]}
     return {**row, "observations": kept, "vendor": vendor}
 
 

@@ -55,9 +55,7 @@ def main(name: str, what: str, *out: str) -> None:
     for case in [*cases, *(host_cases() if name == "planted" else [])]:
         row = measure(case, flush)
         rows.append(row)
-        print(
-            f"{case.name:20} {row['slow_ms']:9.4f} {row['fast_ms']:9.4f} {row['speedup'][0]:7.3f}", flush=True
-        )
+        print(f"{case.name:20} {row['slow_ms']:9.4f} {row['fast_ms']:9.4f} {row['speedup'][0]:7.3f}", flush=True)
     Path(out[0]).write_text(json.dumps(rows, indent=1))
 
 

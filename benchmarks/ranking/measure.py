@@ -38,9 +38,7 @@ from kdiag.rules.load_metric_sets import counters, parse_capability
 from kdiag.workload import Workload, source_hash
 
 CHECKED_AT_ONCE, TIMED_AT_ONCE = 16, 10
-CHECK_S = (
-    60.0  # an edit that tunes at its first call may take longer; it then counts as one that gave no answer
-)
+CHECK_S = 60.0  # an edit that tunes at its first call may take longer; it then counts as one that gave no answer
 Applicable = list[tuple[Proposal, str]]
 
 
@@ -54,9 +52,7 @@ def measure(folder: Path, gpu: Gpu, scratch: Path) -> KernelSteps:
     source = workloads.read_source(found.kernel_file)
     kernel = choose_kernel(source, folder.name, None)
     names = counters(parse_capability(gpu.compute_capability or ""))
-    bench = DeviceBench(
-        found, gpu, names, lambda report, name: read_launches(report, f"^{name}$")[0].observations
-    )
+    bench = DeviceBench(found, gpu, names, lambda report, name: read_launches(report, f"^{name}$")[0].observations)
     baseline = bench.baseline(compiler.path(source))
     if isinstance(baseline, Died) or not baseline.passed:
         raise KdiagError(f"{folder.name}: the unedited kernel fails: {baseline}")
@@ -73,9 +69,7 @@ def _steps(source: str, kernel: str, compiler: Compiler) -> tuple[Step, ...]:
     parent = of_kernel(everything, kernel)
     launches = () if isinstance(parent, CompileFailure) else tuple(each.launch for each in parent)
     subject = Subject(source, kernel, compiler.target, launches)
-    offered = [
-        (made, made.source) for made in propose(subject, compiler.file_name) if made.source is not None
-    ]
+    offered = [(made, made.source) for made in propose(subject, compiler.file_name) if made.source is not None]
     compiled = compiler.compile([text for _, text in offered])
     seen, steps = {machine_code(parent): "the parent"}, []
     left: Applicable = []

@@ -65,17 +65,10 @@ def scores(found: KernelSteps, scratch: Path) -> dict[str, Score]:
     done = [step for step in found.steps if "no-op" not in step.outcome and "OutOfMemory" not in step.outcome]
     measured = {(step.optimization, step.variant): step.speedup or 1.0 for step in done}
     offers = [(step.optimization, step.variant) for step in found.steps]
-    listed = [
-        s
-        for s in suggested
-        if _pair(s) in offers and s.optimization in PLAYBOOK and s.variant not in INVERSES
-    ]
+    listed = [s for s in suggested if _pair(s) in offers and s.optimization in PLAYBOOK and s.variant not in INVERSES]
     listed.sort(key=lambda s: (s.optimization, offers.index(_pair(s))))
     tiers = tier_order(diagnosis)
-    orders = {
-        "playbook": listed,
-        "tiers": sorted(listed, key=lambda s: tiers.index(s.tier)),
-    }
+    orders = {"playbook": listed, "tiers": sorted(listed, key=lambda s: tiers.index(s.tier))}
     orders = {"kdiag": suggested, "kdiag, raced": _raced(suggested, measured), **orders}
     return {name: score(order, measured) for name, order in orders.items()}
 
@@ -86,9 +79,7 @@ def score(order: Order, measured: Mapping[tuple[str, str], float]) -> Score:
     best = max(1.0, *measured.values())
     gains = [max(0.0, math.log(speedup)) for _, speedup in tried[:3]]
     ideal = _dcg(sorted((max(0.0, math.log(each)) for each in measured.values()), reverse=True)[:3])
-    first, speedup = (
-        (f"{tried[0][0].optimization} {tried[0][0].variant}", tried[0][1]) if tried else ("-", 1.0)
-    )
+    first, speedup = (f"{tried[0][0].optimization} {tried[0][0].variant}", tried[0][1]) if tried else ("-", 1.0)
     return Score(first, speedup, best, _dcg(gains) / ideal if ideal > math.log(1.01) else 1.0)
 
 
@@ -105,9 +96,7 @@ def _plan(found: KernelSteps, scratch: Path) -> tuple[list[Suggestion], Diagnosi
     findings = gather(source, found.kernel, compiler, None, found.observed)
     left = headroom.headroom(found.baseline, headroom.times(found.baseline))
     others = tuple(trial for trial in load_start_values.load() if trial.kernel != Path(found.folder).name)
-    suggestions = plan(
-        PlanRequest(source, found.kernel, findings, "yes", left, start_values=others), compiler
-    )
+    suggestions = plan(PlanRequest(source, found.kernel, findings, "yes", left, start_values=others), compiler)
     return [s for s in suggestions if s.applicable], findings.diagnosis
 
 
@@ -169,9 +158,7 @@ def main() -> None:
     options = parser.parse_args()
     measured = read(options.steps)
     with tempfile.TemporaryDirectory(prefix="kdiag-ranking-") as scratch:
-        known = {
-            each.folder: scores(each, Path(scratch) / Path(each.folder).name) for each in measured.kernels
-        }
+        known = {each.folder: scores(each, Path(scratch) / Path(each.folder).name) for each in measured.kernels}
     print(report(measured, known))
 
 

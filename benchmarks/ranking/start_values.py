@@ -57,12 +57,7 @@ def main() -> None:
     measured = read(options.steps)
     with tempfile.TemporaryDirectory(prefix="kdiag-start-") as scratch:
         kernels = [entry(k, Path(scratch) / k.kernel) for k in measured.kernels if not k.held_out]
-    head = {
-        "gpu": measured.gpu,
-        "architecture": "sm_90",
-        "date": measured.date,
-        "toolchain": "cuda-tile 1.7.0",
-    }
+    head = {"gpu": measured.gpu, "architecture": "sm_90", "date": measured.date, "toolchain": "cuda-tile 1.7.0"}
     lines = ",\n".join(json.dumps(each, separators=(",", ":")) for each in kernels)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(head)[:-1] + ', "kernels": [\n' + lines + "\n]}\n")

@@ -50,17 +50,13 @@ def judge(
     for (one, target), answer in zip(jobs, workers.each(compile_calls, requests, COMPILE_S), strict=True):
         one.compiled[target] = _compilation(one.original.kernel, answer)
     to_emulate = [one for one in candidates if one.original.emulated]
-    cases = [
-        EmulateJob(checkout, one.version, tuple(one.original.emulated), checkout.work) for one in to_emulate
-    ]
+    cases = [EmulateJob(checkout, one.version, tuple(one.original.emulated), checkout.work) for one in to_emulate]
     for one, found in zip(to_emulate, workers.each(emulate_cases, cases, EMULATE_S), strict=True):
         one.emulated = found
     return [_judged(one, offer) for one in candidates for offer in one.offers]
 
 
-def _candidates(
-    checkout: Checkout, offers: Sequence[Offer], known: Mapping[Kernel, Original]
-) -> list[Candidate]:
+def _candidates(checkout: Checkout, offers: Sequence[Offer], known: Mapping[Kernel, Original]) -> list[Candidate]:
     found: dict[tuple[Kernel, str], Candidate] = {}
     for offer in offers:
         if offer.said != "applied":
@@ -84,9 +80,7 @@ def _compile_job(checkout: Checkout, one: Candidate, target: str) -> CompileJob:
 def _compilation(kernel: Kernel, answer: dict[Kernel, Compilation] | Died) -> Compilation:
     if isinstance(answer, Died):
         return CompileFailure(answer.kind, answer.message + answer.raised_at, kernel.name)
-    return answer.get(
-        kernel, CompileFailure("not-launched", "its wrapper no longer launches it", kernel.name)
-    )
+    return answer.get(kernel, CompileFailure("not-launched", "its wrapper no longer launches it", kernel.name))
 
 
 def _judged(one: Candidate, offer: Offer) -> Judged:

@@ -52,9 +52,7 @@ def originals(checkout: Checkout, chosen: Sequence[Kernel], workers: Workers) ->
 
 
 def _original(
-    kernel: Kernel,
-    compiled: Mapping[str, Mapping[Kernel, Sequence[Compilation]]],
-    emulated: Mapping[int, Emulated],
+    kernel: Kernel, compiled: Mapping[str, Mapping[Kernel, Sequence[Compilation]]], emulated: Mapping[int, Emulated]
 ) -> Original:
     by_target = {target: _joined(kernel, compiled[target].get(kernel, ())) for target in TARGETS}
     calls = {
@@ -92,13 +90,7 @@ def _few(mine: Mapping[int, Emulated]) -> list[int]:
 def _features(index: int) -> set[str]:
     case = CASES[index]
     options = {f"{name}={value}" for name, value in case.options.items()}
-    return {
-        case.build.__name__,
-        str(case.shape),
-        str(case.dtype),
-        f"small card {is_small_card(index)}",
-        *options,
-    }
+    return {case.build.__name__, str(case.shape), str(case.dtype), f"small card {is_small_card(index)}", *options}
 
 
 def version_of(checkout: Checkout, file: str) -> Version:

@@ -61,6 +61,4 @@ def _offer(edit: Edit, subject: Subject, variant: Variant, here: Offer, *, check
     except Exception as error:  # noqa: BLE001 - as above
         return replace(here, said="crashed", text=f"{type(error).__name__}: {error}")
     safety = outcome.safety or edit.safety(variant)
-    return replace(
-        here, said="applied", text=outcome.source, safety=safety, promises=outcome.promises, again=again
-    )
+    return replace(here, said="applied", text=outcome.source, safety=safety, promises=outcome.promises, again=again)

@@ -78,20 +78,15 @@ def cell(table: Table, kernel: Kernel, edit: str) -> str:
 
 def totals(table: Table) -> dict[str, object]:
     """The figures: kernels reached, edits applied, stopped, and wrong."""
-    reached = {
-        one.kernel for one in table.offers if one.said == "applied" and one.optimization not in WITHOUT
-    }
-    passing = {
-        one.offer.kernel for one in table.judged if not one.stopped and one.offer.optimization not in WITHOUT
-    }
+    reached = {one.kernel for one in table.offers if one.said == "applied" and one.optimization not in WITHOUT}
+    passing = {one.offer.kernel for one in table.judged if not one.stopped and one.offer.optimization not in WITHOUT}
     stopped = Counter(one.stopped for one in table.judged if one.stopped)
     return {
         "kernels": len(table.known),
         "kernels launched": sum(bool(one.calls) for one in table.known.values()),
         "kernels emulated": sum(bool(one.emulated) for one in table.known.values()),
         "kernels that do not compile": sum(
-            any(isinstance(found, CompileFailure) for found in one.compiled.values())
-            for one in table.known.values()
+            any(isinstance(found, CompileFailure) for found in one.compiled.values()) for one in table.known.values()
         ),
         f"kernels with an edit applied beyond {', '.join(WITHOUT)}": len(reached),
         f"kernels where such an edit passes every gate: beyond {', '.join(WITHOUT)}": len(passing),
@@ -119,9 +114,7 @@ def _twice(table: Table) -> list[Offer]:
 
 def _bugs(table: Table) -> list[str]:
     """Crashes, failures, edits that apply twice, and wrong results, one a line."""
-    found = [
-        f"{one.said}: {_place(one)}: {one.text}" for one in table.offers if one.said in ("failed", "crashed")
-    ]
+    found = [f"{one.said}: {_place(one)}: {one.text}" for one in table.offers if one.said in ("failed", "crashed")]
     found += [f"second time {one.again}: {_place(one)}" for one in _twice(table)]
     found += [
         f"wrong, {f'stopped by {one.stopped}' if one.stopped else 'NOT STOPPED'}: {_place(one.offer)}: {one.wrong}"

@@ -43,9 +43,7 @@ class Workers:
         print(f"{job.__name__}: {len(requests)} in {time.monotonic() - began:.0f} s", file=sys.stderr)
         return answers
 
-    def sure(
-        self, job: Callable[[Request], Answer], requests: Sequence[Request], timeout_s: float
-    ) -> list[Answer]:
+    def sure(self, job: Callable[[Request], Answer], requests: Sequence[Request], timeout_s: float) -> list[Answer]:
         """As `each`, for what must succeed. Raises RuntimeError with what the child printed."""
         answers = []
         for answer in self.each(job, requests, timeout_s):

@@ -64,9 +64,7 @@ def launches_of_call(request: CallRequest, *, timeout_s: float) -> tuple[Launch,
     answer = isolate.run(_launches, request, timeout_s=timeout_s)
     if isinstance(answer, Died):
         reason = answer.message.removesuffix(": ").rstrip(".") + answer.raised_at
-        raise WorkloadError(
-            f"The launches of {request.function} cannot be captured for {request.target}: {reason}."
-        )
+        raise WorkloadError(f"The launches of {request.function} cannot be captured for {request.target}: {reason}.")
     return answer
 
 
@@ -85,9 +83,7 @@ def _call(function: Callable[..., object], make: Arguments | Callable[[], Argume
 def _find(path: str) -> Any:
     place, colon, name = path.rpartition(":")
     if not colon or not name:
-        raise WorkloadError(
-            f"{path} does not name a function; write package.module:function or file.py:function."
-        )
+        raise WorkloadError(f"{path} does not name a function; write package.module:function or file.py:function.")
     found: Any = _import(place)
     for part in name.split("."):
         found = getattr(found, part, None)

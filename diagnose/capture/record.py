@@ -55,9 +55,7 @@ class Recorder(FirstConfiguration):
         space = TuningSpace(
             kernel=kernel_name(first),
             configurations=tuple(map(as_mapping, search.configurations)),
-            grids=tuple(
-                grid_of(kernel_name(first), search.grid_fn(config)) for config in search.configurations
-            ),
+            grids=tuple(grid_of(kernel_name(first), search.grid_fn(config)) for config in search.configurations),
             hints=tuple(as_mapping(search.hints_for(config)) for config in search.configurations),
         )
         self._spaces.append((kernel_function(first), space))

@@ -39,13 +39,9 @@ def capture(workload: Workload, source: Path, target: str) -> tuple[Captured, ..
         for index, config in enumerate(configurations):
             job = partial(_run, described, module, config)
             run_on_stand_in(job, recorder)
-            found += [
-                replace(one, launch=replace(one.launch, configuration=index)) for one in recorder.launches
-            ]
+            found += [replace(one, launch=replace(one.launch, configuration=index)) for one in recorder.launches]
     if not found:
-        raise WorkloadError(
-            f"{workload.path} launches no cuTile kernel; run(module, inputs) must call ct.launch."
-        )
+        raise WorkloadError(f"{workload.path} launches no cuTile kernel; run(module, inputs) must call ct.launch.")
     return tuple(found)
 
 

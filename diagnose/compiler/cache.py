@@ -31,9 +31,7 @@ def cache_key(bytecode: bytes, target: str, opt_level: int, compiler: Path) -> s
     beside = shutil.which("ptxas", path=str(compiler.parent)) or shutil.which("ptxas")
     files = [compiler, *([Path(beside)] if beside else [])]
     identity = [
-        (str(file.resolve()), (stat := file.stat()).st_size, stat.st_mtime_ns)
-        for file in files
-        if file.exists()
+        (str(file.resolve()), (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files if file.exists()
     ]
     words = json.dumps([FORM, target, opt_level, identity]).encode()
     return hashlib.sha256(words + b"\0" + bytecode).hexdigest()

@@ -90,9 +90,7 @@ def _compile(captured: Captured, compiler: Path, request: CompileRequest) -> Com
     return replace(evidence, launch=captured.launch)
 
 
-def _evidence(
-    captured: Captured, compiled: Compiled, request: CompileRequest, seconds: float
-) -> CompileEvidence:
+def _evidence(captured: Captured, compiled: Compiled, request: CompileRequest, seconds: float) -> CompileEvidence:
     """What one run of the compiler says. Raises CubinError."""
     symbol = str(captured.signature.symbol)
     resources = read_cubin(compiled.cubin)[symbol]
@@ -126,9 +124,7 @@ def _needs(resources: KernelResources) -> BlockNeeds | None:
 
 def _export(captured: Captured, target: str) -> bytes:
     bytecode = io.BytesIO()
-    export_kernel(
-        captured.kernel, [captured.signature], bytecode, gpu_code=target, output_format="tileir_bytecode"
-    )
+    export_kernel(captured.kernel, [captured.signature], bytecode, gpu_code=target, output_format="tileir_bytecode")
     return bytecode.getvalue()
 
 

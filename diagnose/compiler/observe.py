@@ -41,9 +41,7 @@ def _special_function_share(evidence: CompileEvidence) -> float | None:
     return None if total is None else 100 * evidence.instructions.get("special_function", 0) / total
 
 
-def _occupancy_by(
-    resource: Literal["registers", "shared-memory"],
-) -> Callable[[CompileEvidence], float | None]:
+def _occupancy_by(resource: Literal["registers", "shared-memory"]) -> Callable[[CompileEvidence], float | None]:
     """The occupancy that one resource alone allows, in percent."""
 
     def measure(evidence: CompileEvidence) -> float | None:
@@ -62,22 +60,13 @@ def _occupancy_by(
 
 
 FIGURES = (
-    Figure(
-        "compile.stack_bytes",
-        lambda e: e.stack_bytes,
-        "stack frame a thread: registers spilled to memory",
-        "byte",
-    ),
+    Figure("compile.stack_bytes", lambda e: e.stack_bytes, "stack frame a thread: registers spilled to memory", "byte"),
     Figure("compile.registers", lambda e: e.registers, "registers a thread"),
     Figure("compile.shared_bytes", lambda e: e.shared_bytes, "static shared memory a block", "byte"),
     Figure("compile.code_bytes", lambda e: e.code_bytes, "machine code", "byte"),
     Figure("compile.threads", lambda e: e.threads, "threads a block"),
     Figure(
-        "compile.occupancy_pct",
-        lambda e: e.occupancy_pct,
-        "warps an SM can hold, of all it has room for",
-        "%",
-        min,
+        "compile.occupancy_pct", lambda e: e.occupancy_pct, "warps an SM can hold, of all it has room for", "%", min
     ),
     Figure(
         "compile.register_occupancy_pct",
@@ -116,14 +105,10 @@ FIGURES = (
         "special functions among all machine instructions",
         "%",
     ),
-    Figure(
-        "compile.conversion_instructions", _group("conversion"), "conversions between number types", "inst"
-    ),
+    Figure("compile.conversion_instructions", _group("conversion"), "conversions between number types", "inst"),
     Figure("compile.atomic_instructions", _group("atomic"), "atomic operations on memory", "inst"),
     Figure("compile.barriers", _group("barrier"), "barriers at which the warps of a block wait", "inst"),
-    Figure(
-        "compile.unknown_instructions", _group("unknown"), "instructions that kdiag could not name", "inst"
-    ),
+    Figure("compile.unknown_instructions", _group("unknown"), "instructions that kdiag could not name", "inst"),
 )
 
 
@@ -135,9 +120,7 @@ def from_compilation(compiled: Sequence[CompileEvidence]) -> dict[str, Evidence]
     for figure in FIGURES:
         values = [value for evidence in compiled if (value := figure.measure(evidence)) is not None]
         if values:
-            found[figure.name] = Evidence(
-                "resource", figure.name, figure.worst(values), figure.unit, text=figure.text
-            )
+            found[figure.name] = Evidence("resource", figure.name, figure.worst(values), figure.unit, text=figure.text)
     return found | _occupancy_limit(compiled) | from_remarks(compiled)
 
 

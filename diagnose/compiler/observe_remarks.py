@@ -28,9 +28,7 @@ class RemarkCount:
 
 COUNTS = (
     RemarkCount(
-        "compile.tma_loads_rejected",
-        lambda r: r.name == "RemarkMemoryTmaLoadFailed",
-        "tile loads that cannot use TMA",
+        "compile.tma_loads_rejected", lambda r: r.name == "RemarkMemoryTmaLoadFailed", "tile loads that cannot use TMA"
     ),
     RemarkCount(
         "compile.tma_stores_rejected",
@@ -110,9 +108,7 @@ def from_remarks(compiled: Sequence[CompileEvidence]) -> dict[str, Evidence]:
             places = {remark.where: remark for remark in remarks if count.test(remark)}
             first = next(iter(places.values()), None)
             where = first.where if first else None
-            found[count.name] = Evidence(
-                "remark", count.name, len(places), "", where, _said(count.text, first)
-            )
+            found[count.name] = Evidence("remark", count.name, len(places), "", where, _said(count.text, first))
     return found | _allocated(remarks)
 
 

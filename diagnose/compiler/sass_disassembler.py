@@ -10,9 +10,7 @@ from kdiag.diagnose.compiler.tileiras import find_program
 
 # A family needs its "a" variant, which has all instructions of the family (as tileiras compiles for sm_90a).
 _FIRST_WITH_VARIANT = 90
-_INSTRUCTION = re.compile(
-    r"^\s*/\*(?P<address>[0-9a-f]{4,})\*/\s*(?:\{\s*)?(?:@!?U?P\w+\s+)?(?P<name>[A-Z][A-Z0-9_]*)"
-)
+_INSTRUCTION = re.compile(r"^\s*/\*(?P<address>[0-9a-f]{4,})\*/\s*(?:\{\s*)?(?:@!?U?P\w+\s+)?(?P<name>[A-Z][A-Z0-9_]*)")
 _ILLEGAL = re.compile(r"at address 0x(?P<address>[0-9a-f]+)")
 INSTRUCTION_BYTES = 16
 
@@ -29,9 +27,7 @@ def names_of(words: Sequence[bytes], architecture: str) -> dict[bytes, str]:
         if answer.returncode == 0:
             found = filter(None, map(_INSTRUCTION.match, answer.stdout.splitlines()))
             return {left[int(each["address"], 16) // INSTRUCTION_BYTES]: each["name"] for each in found}
-        illegal = {
-            int(match["address"], 16) // INSTRUCTION_BYTES for match in _ILLEGAL.finditer(answer.stderr)
-        }
+        illegal = {int(match["address"], 16) // INSTRUCTION_BYTES for match in _ILLEGAL.finditer(answer.stderr)}
         if not illegal:
             break
         left = [word for index, word in enumerate(left) if index not in illegal]

@@ -69,19 +69,12 @@ def assemble(compiler: Path, bytecode: bytes, target: str, opt_level: int) -> Co
     Raises CompilerCrash, CompilerRefusal, or ToolMissing for a compiler that writes no remarks (before 13.4).
     """
     with tempfile.TemporaryDirectory(prefix="kdiag-compile-") as folder:
-        source, cubin, remarks = (
-            Path(folder) / name for name in ("kernel.bc", "kernel.cubin", "remarks.yaml")
-        )
+        source, cubin, remarks = (Path(folder) / name for name in ("kernel.bc", "kernel.cubin", "remarks.yaml"))
         source.write_bytes(bytecode)
         command = [str(compiler), str(source), "-o", str(cubin), f"--gpu-name={target}", f"-O{opt_level}"]
         options = ("--lineinfo", *REMARKS, f"--remarks-output-file={remarks}")
         done = subprocess.run(
-            [*command, *options],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            env=_own_toolkit(),
+            [*command, *options], capture_output=True, text=True, errors="replace", check=False, env=_own_toolkit()
         )
         if done.returncode != 0:
             raise _failure(done)

@@ -34,9 +34,7 @@ def _compile(request: object) -> Compilation:
     from kdiag.diagnose.compiler.job import CompileRequest, compile_source
 
     if not hasattr(front_end, SWITCH):
-        return CompileFailure(
-            "unavailable", "this cuda-tile has no switch for the order of memory operations"
-        )
+        return CompileFailure("unavailable", "this cuda-tile has no switch for the order of memory operations")
     setattr(front_end, SWITCH, True)
     assert isinstance(request, CompileRequest)
     return compile_source(request)

@@ -47,9 +47,7 @@ def _native(path: Path) -> Sequence[Mapping[str, Any]] | None:
     try:
         name = str(path).encode().decode()
     except UnicodeEncodeError:
-        raise ReportError(
-            f"The name of {path!r} is not UTF-8, which the report reader needs; rename it."
-        ) from None
+        raise ReportError(f"The name of {path!r} is not UTF-8, which the report reader needs; rename it.") from None
     names = [name for metric in load_metrics().values() for name in metric.names]
     try:
         done = subprocess.run(

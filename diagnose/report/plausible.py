@@ -8,14 +8,8 @@ _DAY_US = 86_400e6
 
 # The least and the most, both included.
 _BOUNDS: dict[str, tuple[float, float]] = {
-    "us": (
-        1e-3,
-        _DAY_US,
-    ),  # a launch lasts at least one nanosecond; the driver's watchdog ends most after seconds
-    "%": (
-        0,
-        1000,
-    ),  # percentages of a peak pass 100 when the profiler's passes differ, by far less than tenfold
+    "us": (1e-3, _DAY_US),  # a launch lasts at least one nanosecond; the driver's watchdog ends most after seconds
+    "%": (0, 1000),  # percentages of a peak pass 100 when the profiler's passes differ, by far less than tenfold
     "Hz": (1e6, 1e11),  # idle memory clocks are 405 MHz, the fastest counted ones 14 GHz
     "SMs": (1, 1024),
     "threads": (1, 1024),  # of a block, CUDA's limit

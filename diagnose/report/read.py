@@ -74,9 +74,7 @@ def read_launches(
         chosen = [_existing(contents.launches, launch_index, chosen, path)]
     for index in chosen:
         if not contents.launches[index].whole:
-            raise ReportError(
-                f"{path} {contents.damage}, and launch {index} cannot; copy or record it again."
-            )
+            raise ReportError(f"{path} {contents.damage}, and launch {index} cannot; copy or record it again.")
     times = [None if contents.damage else _time(launch) for launch in contents.launches]
     parts = shares(times)
     return tuple(_launch(index, contents.launches[index], parts[index]) for index in chosen)
@@ -85,9 +83,7 @@ def read_launches(
 def _contents(path: Path) -> Contents:
     """Read the whole report, by what the file is, not by what it is called."""
     if path.exists() and not path.is_file():
-        raise ReportError(
-            f"{path} cannot be read, it is not a file: give the .ncu-rep file that `ncu -o` wrote."
-        )
+        raise ReportError(f"{path} cannot be read, it is not a file: give the .ncu-rep file that `ncu -o` wrote.")
     try:
         with path.open("rb") as stream:
             start = stream.read(8)
@@ -108,14 +104,10 @@ def _matching(launches: Sequence[RecordedLaunch], kernel: str | None, path: Path
     except re.error as error:
         raise UsageError(f"--kernel {kernel!r} is not a regular expression: {error}.") from error
     whole = [(index, launch) for index, launch in enumerate(launches) if launch.whole]
-    chosen = [
-        index for index, launch in whole if wanted.search(_name(launch)) or wanted.search(launch.symbol)
-    ]
+    chosen = [index for index, launch in whole if wanted.search(_name(launch)) or wanted.search(launch.symbol)]
     if not chosen:
         seen = ", ".join(dict.fromkeys(_name(launch) for _, launch in whole))
-        raise ReportError(
-            f"No launch in {path} matches {kernel!r}; it holds: {seen or 'none that is whole'}."
-        )
+        raise ReportError(f"No launch in {path} matches {kernel!r}; it holds: {seen or 'none that is whole'}.")
     return chosen
 
 
@@ -123,9 +115,7 @@ def _existing(launches: Sequence[RecordedLaunch], index: int, matching: Sequence
     if not 0 <= index < len(launches):
         raise UsageError(f"--launch-index {index}: the last launch in {path} is {len(launches) - 1}.")
     if index not in matching:
-        raise UsageError(
-            f"--launch-index {index} is a launch of {_name(launches[index])}, which --kernel leaves out."
-        )
+        raise UsageError(f"--launch-index {index} is a launch of {_name(launches[index])}, which --kernel leaves out.")
     return index
 
 
@@ -164,9 +154,7 @@ def _launch(index: int, recorded: RecordedLaunch, share_pct: float | None) -> Re
 
 def _product(name: str | None) -> str | None:
     """A name with letters that is not ncu's way to write that there is none."""
-    named = (
-        name is not None and any(map(str.isalpha, name)) and name.strip(" ()!").lower() not in ("n/a", "nan")
-    )
+    named = name is not None and any(map(str.isalpha, name)) and name.strip(" ()!").lower() not in ("n/a", "nan")
     return name if named else None
 
 

@@ -16,9 +16,7 @@ from typing import Literal
 
 from kdiag.records import Scalar
 
-Kind = Literal[
-    "array", "list", "tuple", "dataclass", "scalar", "pointer", "tensor-map", "stream", "constant", "dtype"
-]
+Kind = Literal["array", "list", "tuple", "dataclass", "scalar", "pointer", "tensor-map", "stream", "constant", "dtype"]
 
 DTYPES = {
     "b8": "bool", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",

@@ -9,9 +9,7 @@ from kdiag.diagnose.report.csv import has_csv, read_csv
 from kdiag.diagnose.report.table import has_table, read_table
 from kdiag.errors import COUNTER_PERMISSION, ReportError
 
-_WHAT_TO_GIVE = (
-    "give the .ncu-rep file that `ncu -o` wrote, or what `ncu --import FILE --page raw --csv` prints"
-)
+_WHAT_TO_GIVE = "give the .ncu-rep file that `ncu -o` wrote, or what `ncu --import FILE --page raw --csv` prints"
 
 # How other files start that people take for reports, and what to do with them.
 _OTHERS = (
@@ -25,11 +23,7 @@ _OTHERS = (
 _REPORT_NAMES = {".ncu-rep", ".ncu-repz", ".nsight-cuprof-report"}
 _TRACE_NAMES = {".nsys-rep", ".qdrep"}
 
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
 def read_text_report(path: Path) -> Contents:

@@ -63,11 +63,7 @@ def _form(kind: AccessKind, index: Value) -> IndexForm:
 def _step(index: Value) -> int | None:
     """The step along the array's last axis: that of a contiguous range, where the index holds one."""
     last = _items(index)[-1]
-    if (
-        Kind.IRREGULAR in last.kinds
-        or Kind.UNKNOWN in last.kinds
-        or (Kind.LOADED in last.kinds and not last.steps)
-    ):
+    if Kind.IRREGULAR in last.kinds or Kind.UNKNOWN in last.kinds or (Kind.LOADED in last.kinds and not last.steps):
         return None
     steps = [step for _, step in last.steps]
     if len(steps) <= 1:

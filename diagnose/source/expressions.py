@@ -8,18 +8,7 @@ import libcst as cst
 from kdiag.diagnose.source.flow import Flow, Frame
 from kdiag.diagnose.source.module import Function
 from kdiag.diagnose.source.tile_calls import METHODS, is_builtin, method_value, tile_value
-from kdiag.diagnose.source.values import (
-    STATIC,
-    UNDECIDED,
-    Kind,
-    Value,
-    add,
-    combined,
-    join,
-    multiply,
-    number,
-    shifted,
-)
+from kdiag.diagnose.source.values import STATIC, UNDECIDED, Kind, Value, add, combined, join, multiply, number, shifted
 
 _TYPES = frozenset(
     [
@@ -94,9 +83,7 @@ def _outer(node: cst.Name, frame: Frame, flow: Flow) -> Value:
     if value is None or isinstance(value, cst.Call | cst.Lambda):
         return STATIC
     # What is being looked up already counts as any constant, so that circles end.
-    outside = Frame(
-        frame.function, {**(frame.variables if frame.top else {}), node.value: STATIC}, (), top=True
-    )
+    outside = Frame(frame.function, {**(frame.variables if frame.top else {}), node.value: STATIC}, (), top=True)
     return replace(flow.value(value, outside), static=True)
 
 
@@ -126,9 +113,7 @@ def _subscript(node: cst.Subscript, frame: Frame, flow: Flow) -> Value:
                 at = flow.value(position, frame).number
                 known = at is not None and -len(owner.items) <= at < len(owner.items)
                 return owner.items[at] if at is not None and known else combined([owner])
-    inserts = [
-        isinstance(p, cst.Index) and isinstance(p.value, cst.Name) and p.value.value == "None" for p in parts
-    ]
+    inserts = [isinstance(p, cst.Index) and isinstance(p.value, cst.Name) and p.value.value == "None" for p in parts]
     whole = [isinstance(p, cst.Slice) and not (p.lower or p.upper or p.step) for p in parts]
     if inserts and all(map(any, zip(inserts, whole, strict=True))) and any(whole):
         behind = inserts[::-1].index(False)
@@ -183,9 +168,7 @@ def _call(call: cst.Call, frame: Frame, flow: Flow) -> Value:
     return _unknown(values)
 
 
-def _imported(
-    origin: tuple[str, str], call: cst.Call, values: Sequence[Value], frame: Frame, flow: Flow
-) -> Value:
+def _imported(origin: tuple[str, str], call: cst.Call, values: Sequence[Value], frame: Frame, flow: Flow) -> Value:
     module, name = origin
     if module in ("math", "operator", "functools", "numpy", "torch"):
         return combined(values)  # computed on the host, or refused by the compiler

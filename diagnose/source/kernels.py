@@ -48,9 +48,7 @@ def kernel_makings(module: Module) -> KernelMakings:
         if isinstance(node, cst.FunctionDef):
             for decorator in (entry.decorator for entry in node.decorators):
                 if _is_maker(decorator, names, makers):
-                    found.setdefault(node, KernelMaking(node)).hints.append(
-                        makers.get(_name(decorator), decorator)
-                    )
+                    found.setdefault(node, KernelMaking(node)).hints.append(makers.get(_name(decorator), decorator))
                     break
     bound = {node.name.value: node for node in found}
     for call, target in _calls(module):
@@ -96,9 +94,7 @@ def _calls(module: Module) -> Iterator[tuple[cst.Call, str | None]]:
     targets: dict[cst.CSTNode, str] = {}
     for node, scope in module.nodes:
         match node:
-            case cst.Assign(
-                targets=[cst.AssignTarget(target=cst.Name(value=name))], value=cst.Call() as call
-            ):
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=cst.Call() as call):
                 if not scope:
                     targets[call] = name
             case cst.Call():
@@ -106,10 +102,7 @@ def _calls(module: Module) -> Iterator[tuple[cst.Call, str | None]]:
 
 
 def _made(
-    call: cst.Call,
-    names: Names,
-    makers: Mapping[str, cst.BaseExpression],
-    bound: Mapping[str, cst.FunctionDef],
+    call: cst.Call, names: Names, makers: Mapping[str, cst.BaseExpression], bound: Mapping[str, cst.FunctionDef]
 ) -> cst.FunctionDef | None:
     """The function that a call makes a kernel, or whose kernel it gives other hints."""
     if isinstance(call.func, cst.Attribute) and call.func.attr.value == "replace_hints":
@@ -182,9 +175,7 @@ def _arguments(function: Function) -> dict[str, Value]:
         if _constants(function)[name]:
             values[name] = STATIC
         else:
-            values[name] = (
-                UNDECIDED if annotation in ("int", "float", "bool") else Value(dtype=f"{name}.dtype")
-            )
+            values[name] = UNDECIDED if annotation in ("int", "float", "bool") else Value(dtype=f"{name}.dtype")
     return dict(sorted(values.items()))
 
 

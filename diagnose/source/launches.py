@@ -22,9 +22,7 @@ _OLD_TUNER = {"grid_fn", "kernel", "args_fn"}
 def launches_of(module: Module, makings: KernelMakings) -> tuple[LaunchSite, ...]:
     """Every launch and every tuning of the file, in the order of the text."""
     kernels = KernelNames(module, makings)
-    found = (
-        _launch(node, scope, kernels, module) for node, scope in module.nodes if isinstance(node, cst.Call)
-    )
+    found = (_launch(node, scope, kernels, module) for node, scope in module.nodes if isinstance(node, cst.Call))
     return tuple(site for site in found if site is not None)
 
 
@@ -77,9 +75,7 @@ def _launch_kind(call: cst.Call, module: Module) -> LaunchKind | None:
 
 
 def _search_space(call: cst.Call, how: LaunchKind, module: Module) -> SearchSpace | None:
-    node = (
-        argument(call, 0 if how == "exhaustive_search" else 99, "search_space") if how != "launch" else None
-    )
+    node = argument(call, 0 if how == "exhaustive_search" else 99, "search_space") if how != "launch" else None
     if node is None:
         return None
     names = [n.value for n in (node, *nodes_under(node)) if isinstance(n, cst.Name)]

@@ -66,17 +66,13 @@ class Program:
         text = source.removeprefix("\ufeff")
         try:
             with warnings.catch_warnings(action="ignore"):  # An odd escape is the business of its author.
-                ast.parse(
-                    text
-                )  # Refuses deep nesting, on which LibCST's parser overflows the stack (measured).
+                ast.parse(text)  # Refuses deep nesting, on which LibCST's parser overflows the stack (measured).
             tree = cst.parse_module(text)
         except SyntaxError as error:
             line = f", line {error.lineno}," if error.lineno is not None else ""
             raise UsageError(f"{file}{line} is not valid Python: {error.msg}.") from error
         except cst.ParserSyntaxError as error:
-            raise UsageError(
-                f"{file}, line {error.raw_line}, is not valid Python: {error.message}."
-            ) from error
+            raise UsageError(f"{file}, line {error.raw_line}, is not valid Python: {error.message}.") from error
         except ValueError as error:
             raise UsageError(f"{file} is not valid Python: {error}.") from error
         positions = MetadataWrapper(tree, unsafe_skip_copy=True).resolve(PositionProvider)

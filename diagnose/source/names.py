@@ -168,10 +168,7 @@ def _imported(node: cst.Import | cst.ImportFrom) -> Iterator[tuple[str, str]]:
         return
     separator = "" if package.endswith(".") else "."
     for alias in node.names:
-        yield (
-            alias.evaluated_alias or alias.evaluated_name,
-            f"{package}{separator}{alias.evaluated_name}",
-        )
+        yield (alias.evaluated_alias or alias.evaluated_name, f"{package}{separator}{alias.evaluated_name}")
 
 
 def _dotted(expression: cst.CSTNode, imports: Mapping[str, str]) -> str | None:
@@ -189,16 +186,12 @@ def _tile_name(expression: cst.CSTNode, imports: Mapping[str, str]) -> str | Non
     return name if package.startswith(TILE_PACKAGE) else None
 
 
-def _is_constant(
-    annotation: cst.BaseExpression, imports: Mapping[str, str], constants: frozenset[str]
-) -> bool:
+def _is_constant(annotation: cst.BaseExpression, imports: Mapping[str, str], constants: frozenset[str]) -> bool:
     match annotation:
         case cst.SimpleString():
             return _is_constant_text(annotation, imports, constants)
         case cst.Subscript():
-            marks = [
-                element.slice.value for element in annotation.slice if isinstance(element.slice, cst.Index)
-            ]
+            marks = [element.slice.value for element in annotation.slice if isinstance(element.slice, cst.Index)]
             return any(_is_constant(part, imports, constants) for part in (annotation.value, *marks))
         case cst.Call():
             return _tile_name(annotation.func, imports) == "ConstantAnnotation"
@@ -207,9 +200,7 @@ def _is_constant(
     return _tile_name(annotation, imports) == "Constant"
 
 
-def _is_constant_text(
-    annotation: cst.SimpleString, imports: Mapping[str, str], constants: frozenset[str]
-) -> bool:
+def _is_constant_text(annotation: cst.SimpleString, imports: Mapping[str, str], constants: frozenset[str]) -> bool:
     """The same for an annotation written as a string."""
     text = annotation.evaluated_value
     try:

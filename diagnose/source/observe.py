@@ -25,9 +25,7 @@ def from_source(facts: SourceFacts, kernel: str) -> dict[str, Evidence]:
     for name, (finder, text) in _FINDERS.items():
         places = finder(found)
         where = places[0] if places else None
-        observations[name] = Evidence(
-            "source", name, len(places), where=where, text=f"{text}: {len(places)}."
-        )
+        observations[name] = Evidence("source", name, len(places), where=where, text=f"{text}: {len(places)}.")
     return observations
 
 
@@ -37,9 +35,7 @@ def _exact(*names: str) -> Finder:
 
 def _accesses(kind: AccessKind, test: Callable[[Access, KernelFacts], bool] | None = None) -> Finder:
     return lambda kernel: [
-        access.where
-        for access in kernel.accesses
-        if access.kind == kind and (test is None or test(access, kernel))
+        access.where for access in kernel.accesses if access.kind == kind and (test is None or test(access, kernel))
     ]
 
 
@@ -51,11 +47,7 @@ def _in_a_loop(access: Access, kernel: KernelFacts) -> bool:
 def _in_place(kernel: KernelFacts) -> list[Place]:
     """The innermost loops that read and write the same array, under the same name."""
     read, written = (
-        {
-            (access.loops[-1], access.array)
-            for access in kernel.accesses
-            if access.kind in kinds and access.loops
-        }
+        {(access.loops[-1], access.array) for access in kernel.accesses if access.kind in kinds and access.loops}
         for kinds in (("load", "gather"), ("store", "scatter"))
     )
     return sorted({loop for loop, _ in read & written}, key=lambda place: (place.line, place.column))

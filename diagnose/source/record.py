@@ -26,22 +26,7 @@ _PRODUCTS = ("mma", "mma_scaled", "matmul")
 _INEXACT: dict[str, tuple[str, ...]] = {
     "truediv": ("APPROX", "FULL"),
     **dict.fromkeys(
-        [
-            "exp",
-            "exp2",
-            "log",
-            "log2",
-            "sqrt",
-            "rsqrt",
-            "tanh",
-            "sin",
-            "cos",
-            "tan",
-            "sinh",
-            "cosh",
-            "pow",
-            "atan2",
-        ],
+        ["exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "sin", "cos", "tan", "sinh", "cosh", "pow", "atan2"],
         ("APPROX",),
     ),
 }
@@ -117,11 +102,7 @@ class Recorder:
         elif name in _PRODUCTS:
             self._product(name, call, frame, parts)
         elif name.startswith("atomic_"):
-            array = (
-                call.func.value
-                if view and isinstance(call.func, cst.Attribute)
-                else argument(call, 0, "array")
-            )
+            array = call.func.value if view and isinstance(call.func, cst.Attribute) else argument(call, 0, "array")
             text = frame.module.of(array) if array is not None else ""
             self._keep(self.atomics, call, Atomic(name, text, place, frame.loops))
         elif name in _ACCESSES:

@@ -158,9 +158,7 @@ def _arithmetic(left: Value, right: Value) -> Value:
 def _either(first: Steps, second: Steps) -> Steps:
     left, right = dict(first), dict(second)
     axes = sorted(left.keys() | right.keys())
-    return tuple(
-        (axis, left.get(axis, 0) if left.get(axis, 0) == right.get(axis, 0) else None) for axis in axes
-    )
+    return tuple((axis, left.get(axis, 0) if left.get(axis, 0) == right.get(axis, 0) else None) for axis in axes)
 
 
 def _same(first: str | None, second: str | None) -> str | None:

@@ -11,10 +11,7 @@ def configs():
 
 def edge_configs():
     """Checked, never timed: no dimension a multiple of its tile, and one smaller than it."""
-    return [
-        {"m": 333, "n": 517, "k": 259, "dtype": "bfloat16"},
-        {"m": 40, "n": 1024, "k": 16, "dtype": "bfloat16"},
-    ]
+    return [{"m": 333, "n": 517, "k": 259, "dtype": "bfloat16"}, {"m": 40, "n": 1024, "k": 16, "dtype": "bfloat16"}]
 
 
 def make_inputs(config, device, seed):

@@ -14,10 +14,7 @@ def configs():
 
 def edge_configs():
     """Checked, never timed: rows that do not fill the tile, and a single row."""
-    return [
-        {"rows": 129, "columns": 2999, "dtype": "bfloat16"},
-        {"rows": 1, "columns": 64, "dtype": "float16"},
-    ]
+    return [{"rows": 129, "columns": 2999, "dtype": "bfloat16"}, {"rows": 1, "columns": 64, "dtype": "float16"}]
 
 
 def make_inputs(config, device, seed):

@@ -15,7 +15,5 @@ def vector_add_kernel(a, b, c, T: ct.Constant[int]):
 
 def vector_add(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     c = torch.empty_like(a)
-    ct.launch(
-        torch.cuda.current_stream(), (ct.cdiv(a.shape[0], TILE), 1, 1), vector_add_kernel, (a, b, c, TILE)
-    )
+    ct.launch(torch.cuda.current_stream(), (ct.cdiv(a.shape[0], TILE), 1, 1), vector_add_kernel, (a, b, c, TILE))
     return c

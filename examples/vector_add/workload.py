@@ -17,9 +17,7 @@ def edge_configs():
 def make_inputs(config, device, seed):
     generator = torch.Generator(device).manual_seed(seed)
     dtype = getattr(torch, config["dtype"])
-    return {
-        name: torch.randn(config["n"], generator=generator, device=device).to(dtype) for name in ("a", "b")
-    }
+    return {name: torch.randn(config["n"], generator=generator, device=device).to(dtype) for name in ("a", "b")}
 
 
 def run(module, inputs):

@@ -26,9 +26,7 @@ def outputs_of(result: Any) -> tuple[torch.Tensor, ...]:
     """The tensors that `run` or `reference` returned, as a tuple. Raises WorkloadError for anything else."""
     outputs = tuple(result) if isinstance(result, tuple | list) else (result,)
     if not outputs or not all(isinstance(output, torch.Tensor) for output in outputs):
-        raise WorkloadError(
-            "The workload's run() and reference() must return a tensor or a tuple of tensors."
-        )
+        raise WorkloadError("The workload's run() and reference() must return a tensor or a tuple of tensors.")
     return outputs
 
 
@@ -73,7 +71,9 @@ def worst_element(output: torch.Tensor, reference: torch.Tensor, tolerance: floa
     at = tuple(int(part) for part in torch.unravel_index(errors.argmax(), errors.shape))
     count = int((errors > tolerance).sum())
     got, expected = output[at].item(), reference[at].item()
-    return f"worst at {list(at)}: {got:g} where {expected:g} is expected; {count} of {errors.numel()} elements are wrong"
+    return (
+        f"worst at {list(at)}: {got:g} where {expected:g} is expected; {count} of {errors.numel()} elements are wrong"
+    )
 
 
 def _scale(size: torch.Tensor) -> torch.Tensor:
@@ -82,11 +82,7 @@ def _scale(size: torch.Tensor) -> torch.Tensor:
     A few huge elements must not hide that all others are wrong, so a row is judged by itself, and its median (of up
     to 1024 elements) bounds what its outliers allow. A row of zeros is given a ten-thousandth of the whole's scale.
     """
-    rows = (
-        size.reshape(-1, size.shape[-1])
-        if size.dim() and size.shape[-1] >= SHORTEST_ROW
-        else size.reshape(1, -1)
-    )
+    rows = size.reshape(-1, size.shape[-1]) if size.dim() and size.shape[-1] >= SHORTEST_ROW else size.reshape(1, -1)
     largest = rows.amax().clamp(min=torch.finfo(size.dtype).tiny)
     scaled = rows / largest  # squares of large float64 would overflow
     whole = scaled.square().mean().sqrt()

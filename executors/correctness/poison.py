@@ -40,9 +40,7 @@ def guarded(inputs: Mapping[str, Any]) -> tuple[dict[str, Any], Callable[[], str
     for name, tensor in tensors.items():
         if tensor.is_contiguous() and storages.count(tensor.untyped_storage().data_ptr()) == 1:
             guard = GUARD_BYTES // tensor.dtype.itemsize
-            buffer = _poison(
-                torch.empty(tensor.numel() + 2 * guard, dtype=tensor.dtype, device=tensor.device)
-            )
+            buffer = _poison(torch.empty(tensor.numel() + 2 * guard, dtype=tensor.dtype, device=tensor.device))
             moved[name] = buffer[guard:-guard].view(tensor.shape).copy_(tensor)
             sides += [(name, side, side.clone()) for side in (buffer[:guard], buffer[-guard:])]
 

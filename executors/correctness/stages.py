@@ -38,10 +38,7 @@ def configurations(subject: Subject) -> list[tuple[Stage, Config]]:
     """Those in which every version must be right: the timed ones, and the workload's own edges."""
     workload = subject.workload
     edges = workload.edge_configs() if hasattr(workload, "edge_configs") else ()
-    return [
-        *(("basic", config) for config in workload.configs()),
-        *(("edge shapes", config) for config in edges),
-    ]
+    return [*(("basic", config) for config in workload.configs()), *(("edge shapes", config) for config in edges)]
 
 
 def required(subject: Subject, parent: ModuleType | None = None) -> list[Case]:

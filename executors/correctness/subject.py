@@ -40,8 +40,6 @@ class Subject:
         declared = self.workload.tolerance(config) if hasattr(self.workload, "tolerance") else None
         return judge(outputs, references, declared, name, terms_of(self.workload.flops(config), references))
 
-    def check(
-        self, module: ModuleType, config: Config, name: str, seed: int = SEEDS[0]
-    ) -> ConfigurationCheck:
+    def check(self, module: ModuleType, config: Config, name: str, seed: int = SEEDS[0]) -> ConfigurationCheck:
         """Run on fresh inputs and judge."""
         return self.judge(self.run(module, self.make(config, seed)), self.make(config, seed), config, name)

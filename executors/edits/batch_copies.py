@@ -66,9 +66,7 @@ def _taken(read: KernelSource, name: str, found: BatchLoop | Skipped) -> str | N
     if isinstance(found, Skipped):
         return None
     local = {node.value for node in name_nodes(_function(read, found.loop))}
-    return (
-        "the launch wrapper uses the names items or blocks already" if {"items", "blocks"} & local else None
-    )
+    return "the launch wrapper uses the names items or blocks already" if {"items", "blocks"} & local else None
 
 
 def _function(read: KernelSource, node: cst.CSTNode) -> cst.CSTNode:

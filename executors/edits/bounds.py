@@ -16,13 +16,7 @@ from kdiag.executors.edits.accesses.conversion import Conversion, convert
 from kdiag.executors.edits.accesses.inside_array import fits
 from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.bounds import EXAMPLES
-from kdiag.executors.edits.launches.extra_argument import (
-    ELSEWHERE,
-    Addition,
-    clash,
-    launch_calls,
-    with_argument,
-)
+from kdiag.executors.edits.launches.extra_argument import ELSEWHERE, Addition, clash, launch_calls, with_argument
 from kdiag.executors.edits.launches.host_guard import Fits, violated
 from kdiag.executors.edits.syntax.kernel_source import keyword, read_kernel, set_keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code, view_kernel
@@ -108,9 +102,7 @@ def _useful(found: Conditions | Skipped, subject: Subject) -> Conditions | Skipp
         for launch in subject.launches
     ]
     most = max(inside, key=len)
-    return most or Skipped(
-        "in every captured launch each access leaves its array somewhere and needs its checks"
-    )
+    return most or Skipped("in every captured launch each access leaves its array somewhere and needs its checks")
 
 
 def _unchecked(call: cst.Call, tile: str) -> cst.Call:

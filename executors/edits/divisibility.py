@@ -12,13 +12,7 @@ import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.divisibility import EXAMPLES
-from kdiag.executors.edits.launches.extra_argument import (
-    ELSEWHERE,
-    Addition,
-    clash,
-    launch_calls,
-    with_argument,
-)
+from kdiag.executors.edits.launches.extra_argument import ELSEWHERE, Addition, clash, launch_calls, with_argument
 from kdiag.executors.edits.launches.host_guard import divisor
 from kdiag.executors.edits.syntax.bindings import name_nodes
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
@@ -48,9 +42,7 @@ class Divisibility(Edit):
         if isinstance(view, Skipped):
             return view
         reason = _unknown(view, subject, variant.name) or _useless(view, subject, variant.name)
-        addition = Addition(
-            f"{variant.name.upper()}_DIVISOR", "Constant[int]", f"{variant.name.lower()}_divisor"
-        )
+        addition = Addition(f"{variant.name.upper()}_DIVISOR", "Constant[int]", f"{variant.name.lower()}_divisor")
         if reason is not None:
             return Skipped(reason)
         return clash(view.source, addition) or _declared(
@@ -143,9 +135,7 @@ def _addresses(view: KernelView, name: str) -> bool:
 
 def _kept(view: KernelView, node: cst.CSTNode) -> set[str]:
     """The names whose divisibility the expression may keep: not those inside divisions and comparisons."""
-    divides = isinstance(node, cst.BinaryOperation) and isinstance(
-        node.operator, cst.FloorDivide | cst.Modulo
-    )
+    divides = isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.FloorDivide | cst.Modulo)
     counts = view.is_call(node, "cdiv", "num_tiles")
     if divides or counts or isinstance(node, cst.Comparison):
         return set()

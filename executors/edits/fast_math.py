@@ -124,10 +124,7 @@ def _is_general(rewriter: Rewriter) -> bool:
 def _quantization(kernel: KernelSource, functions: list[cst.FunctionDef]) -> int | None:
     """The line of a mention of an 8-bit or narrower dtype, or of a conversion to an integer."""
     for function in functions:
-        names: list[cst.Attribute | cst.Name] = [
-            *nodes(function.body, cst.Attribute),
-            *nodes(function.body, cst.Name),
-        ]
+        names: list[cst.Attribute | cst.Name] = [*nodes(function.body, cst.Attribute), *nodes(function.body, cst.Name)]
         for node in names:
             if QUANTIZED.fullmatch((kernel.names.resolve(node) or dotted(node) or "").rpartition(".")[2]):
                 return kernel.place(node).line

@@ -68,21 +68,15 @@ class Hints(Edit):
             if isinstance(changed, Skipped):
                 return changed
             expression = changed
-        return Applied(
-            replace(read.module, {read.decorator.decorator: expression}), read.place(read.decorator)
-        )
+        return Applied(replace(read.module, {read.decorator.decorator: expression}), read.place(read.decorator))
 
 
-def hinted(
-    read: KernelSource, expression: cst.BaseExpression, name: str, value: int
-) -> cst.BaseExpression | Skipped:
+def hinted(read: KernelSource, expression: cst.BaseExpression, name: str, value: int) -> cst.BaseExpression | Skipped:
     """The decorator's expression with one hint set, or why it must stay as it is."""
     reason = _refusal(read, name, value)
     if reason is not None:
         return Skipped(reason)
-    return with_keyword(
-        expression if isinstance(expression, cst.Call) else cst.Call(expression), name, str(value)
-    )
+    return with_keyword(expression if isinstance(expression, cst.Call) else cst.Call(expression), name, str(value))
 
 
 def _refusal(read: KernelSource, name: str, value: int) -> str | None:

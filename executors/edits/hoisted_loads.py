@@ -93,7 +93,5 @@ class _Move(cst.CSTTransformer):
         if isinstance(original_node, cst.SimpleStatementLine) and original_node in self._moved:
             return cst.RemoveFromParent()
         if isinstance(original_node, cst.For | cst.While) and original_node in self._moves:
-            return cst.FlattenSentinel(
-                [*cast("list[cst.CSTNodeT]", self._moves[original_node]), updated_node]
-            )
+            return cst.FlattenSentinel([*cast("list[cst.CSTNodeT]", self._moves[original_node]), updated_node])
         return updated_node

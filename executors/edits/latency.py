@@ -93,9 +93,7 @@ def _named(view: KernelView, which: str) -> list[cst.Call] | Skipped:
     if looped:
         return looped
     line = view.source.place(calls[0]).line
-    return Skipped(
-        f"line {line}: {code(calls[0].func)} is in no loop, and straight-line code ignores latency"
-    )
+    return Skipped(f"line {line}: {code(calls[0].func)} is in no loop, and straight-line code ignores latency")
 
 
 def _in_loop(view: KernelView, call: cst.Call) -> bool:

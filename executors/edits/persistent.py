@@ -123,9 +123,7 @@ def _counts(view: KernelView, sites: Sequence[Site]) -> dict[int, str | None] | 
             continue
         if any(axis >= len(site.axes) for site in sites):
             return Skipped("the launches of the kernel have grids of different ranks")
-        found = {
-            value.in_kernel(site.axes[axis], site.grid) for value, site in zip(values, sites, strict=True)
-        }
+        found = {value.in_kernel(site.axes[axis], site.grid) for value, site in zip(values, sites, strict=True)}
         counts[axis] = found.pop() if len(found) == 1 else None
     return counts or Skipped("every launch starts a single block")
 
@@ -141,9 +139,7 @@ def _takes_more(read: KernelSource) -> bool:
     """Whether a parameter can be added at the end."""
     params = read.function.params
     plain = params.params and params.params[-1].default is None
-    others = (
-        params.kwonly_params or params.star_kwarg or isinstance(params.star_arg, cst.Param | cst.ParamStar)
-    )
+    others = params.kwonly_params or params.star_kwarg or isinstance(params.star_arg, cst.Param | cst.ParamStar)
     return bool(plain) and not others and not params.posonly_params
 
 

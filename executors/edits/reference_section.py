@@ -38,9 +38,7 @@ def _parts(edit: Edit) -> Iterator[str]:
     refused = [example for example in edit.examples if example.after is None]
     if refused:
         yield "Left alone, with the reason that `kdiag apply` gives:\n"
-        yield "\n".join(
-            f"* {example.name} (`{example.variant}`): {_reason(edit, example)}" for example in refused
-        )
+        yield "\n".join(f"* {example.name} (`{example.variant}`): {_reason(edit, example)}" for example in refused)
         yield ""
 
 

@@ -70,9 +70,7 @@ def producible() -> dict[str, set[str]]:
     """The variants that each edit makes of its own examples or of a matrix product, by optimization."""
     products = Tf32Guard.examples
     return {
-        edit.id: {
-            variant.name for each in (*edit.examples, *products) for variant in edit.variants(each.subject)
-        }
+        edit.id: {variant.name for each in (*edit.examples, *products) for variant in edit.variants(each.subject)}
         | {example.variant for example in edit.examples if example.after is not None}
         for edit in EDITS
     }
@@ -125,9 +123,7 @@ def _refusal(edit: Edit, subject: Subject, every: tuple[Proposal, ...]) -> Propo
 def unified_diff(before: str, after: str, file: str) -> str:
     """A diff that `git apply` takes, also where the last line has no end."""
     lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{file}", f"b/{file}")
-    return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    )
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def _lines(text: str) -> list[str]:

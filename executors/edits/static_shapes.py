@@ -103,9 +103,7 @@ def _extents_read(view: KernelView, name: str, axis: int) -> Iterator[cst.CSTNod
                 yield node
 
 
-def _annotated(
-    view: KernelView, chosen: list[cst.Param], variant: str, launches: tuple[Launch, ...]
-) -> Outcome:
+def _annotated(view: KernelView, chosen: list[cst.Param], variant: str, launches: tuple[Launch, ...]) -> Outcome:
     read = view.source
     origin = next((n for n in nodes(read.module, cst.ImportFrom) if _imports_annotated(n)), None)
     uses = [name for name in nodes(read.module, cst.Name) if name.value == "Annotated"]

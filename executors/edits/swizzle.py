@@ -59,9 +59,7 @@ def _size(settings: Mapping[str, Scalar]) -> int | None:
 def _grouped(view: KernelView, found: Decoding, size: int) -> Outcome:
     """The kernel with its rows and columns of tiles taken from the renamed number."""
     read = view.source
-    name = {
-        wanted: fresh_name(read, wanted) for wanted in ("GROUP_SIZE_M", "in_group", "first_row", "height")
-    }
+    name = {wanted: fresh_name(read, wanted) for wanted in ("GROUP_SIZE_M", "in_group", "first_row", "height")}
     known = dict(found.names(lambda wanted: fresh_name(read, wanted)))
     rows, columns, block = known["rows"], known["columns"], known["block"]
     group, in_group, first, height = name.values()

@@ -47,9 +47,7 @@ def _guarded(kernel: KernelSource, launches: tuple[Launch, ...]) -> Outcome:
     if not kernel.names.modules:
         return Skipped("the file does not import cuda.tile as a module")
     calls = float32_values(kernel).calls
-    parts = [
-        replace(kernel, function=function) for function in (kernel.function, *dict.fromkeys(calls.values()))
-    ]
+    parts = [replace(kernel, function=function) for function in (kernel.function, *dict.fromkeys(calls.values()))]
     products = [(part, product) for part in parts for product in part.calls("mma")]
     if not products:
         return Skipped(_without_mma(parts))
@@ -58,17 +56,13 @@ def _guarded(kernel: KernelSource, launches: tuple[Launch, ...]) -> Outcome:
     if not chosen:
         return Skipped(f"{refusals[0]} (line {kernel.place(products[0][1]).line})")
     if not any(map(passes_float32, launches)) and not any(is_float32(*each) for each in chosen) and launches:
-        return Skipped(
-            "no launch passes a float32 array, and the operands of ct.mma have the dtype of an array"
-        )
+        return Skipped("no launch passes a float32 array, and the operands of ct.mma have the dtype of an array")
     edited = {
         part.function: cst.ensure_type(part.function.visit(_Guards(part, own)), cst.FunctionDef)
         for part in parts
         if (own := [product for owner, product in chosen if owner is part])
     }
-    first = min(
-        (kernel.place(product) for _, product in chosen), key=lambda place: (place.line, place.column)
-    )
+    first = min((kernel.place(product) for _, product in chosen), key=lambda place: (place.line, place.column))
     written = with_functions(kernel, edited, calls, set(edited) - {kernel.function})
     return Applied(written.source, first, (PROMISE,), warnings=changed_for_others(written))
 

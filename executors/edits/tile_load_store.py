@@ -40,19 +40,13 @@ class TileLoadStore(Edit):
         if isinstance(view, Skipped):
             return view
         if _defines_functions(view):
-            return Skipped(
-                "the kernel defines a function or lambda inside, whose parameters may hide its names"
-            )
+            return Skipped("the kernel defines a function or lambda inside, whose parameters may hide its names")
         if variant.name == INVERSE:
             return _to_gathers(subject, view)
         if variant.name not in FORWARD:
             return Skipped(f"{variant.name} is no variant of this edit")
         outcome = _to_tiles(subject, view, variant.name)
-        return (
-            replace(outcome, warnings=without_tma(subject.target))
-            if isinstance(outcome, Applied)
-            else outcome
-        )
+        return replace(outcome, warnings=without_tma(subject.target)) if isinstance(outcome, Applied) else outcome
 
 
 def _defines_functions(view: KernelView) -> bool:

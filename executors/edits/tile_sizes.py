@@ -66,9 +66,7 @@ class TileSizes(Edit):
             if isinstance(decorator, Skipped):
                 return decorator
             changes[read.decorator.decorator] = decorator
-        first = min(
-            (_statement(read, node) for node in changes), key=lambda place: (place.line, place.column)
-        )
+        first = min((_statement(read, node) for node in changes), key=lambda place: (place.line, place.column))
         return Applied(replace(read.module, changes), first, (NO_SPILLS,), tiles.safety(variant.settings))
 
     def safety(self, variant: Variant) -> Safety:
@@ -188,9 +186,7 @@ def _shapes(depth: int | None) -> Iterator[tuple[int, int, int | None, int | Non
     wide = ((128, 256), (256, 128))
     yield from ((*shape, depth, 8) for shape in wide)
     yield from ((128, 128, value, None) for value in depths)
-    yield from (
-        (*shape, depth, None) for shape in ((128, 64), (64, 128), *wide, (64, 64), (256, 64), (64, 256))
-    )
+    yield from ((*shape, depth, None) for shape in ((128, 64), (64, 128), *wide, (64, 64), (256, 64), (64, 256)))
     for shape in ((64, 64), (128, 64), (64, 128)):
         yield from ((*shape, value, None) for value in depths if value != depth)
 
@@ -207,9 +203,7 @@ def _other_sizes(tiles: _Tiles) -> list[dict[str, Scalar]]:
         size = constant.value
         multiples = [] if size is None else [times * size for times in TIMES]
         near = BOUNDS if size is None else (*multiples[:2], size // 2)
-        far = [
-            value for value in multiples[2:] if _largest_tile(tiles, {constant.setting: value}) <= SMALL_TILE
-        ]
+        far = [value for value in multiples[2:] if _largest_tile(tiles, {constant.setting: value}) <= SMALL_TILE]
         wanted += [{constant.setting: value} for value in (*near, *far)]
     choices: list[dict[str, Scalar]] = []
     for settings in wanted:

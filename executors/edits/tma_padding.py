@@ -44,9 +44,7 @@ class TmaPadding(Edit):
         found = [_conversion(view, call, subject.launches) for call in view.source.calls("load")]
         conversions = [each for each in found if isinstance(each, Conversion)]
         if conversions and not view.source.calls(*COMBINES_ELEMENTS):
-            return Skipped(
-                "the kernel combines no elements, and the compiler would read its tiles without TMA"
-            )
+            return Skipped("the kernel combines no elements, and the compiler would read its tiles without TMA")
         nothing = "no ct.load of the kernel pads with anything but zeros"
         return convert(view, [each for each in found if each is not None], nothing, _promises)
 
@@ -57,9 +55,7 @@ def _promises(placed: list[tuple[Conversion, int]], _edited: KernelSource) -> tu
     return (promise,) if lines else ()
 
 
-def _conversion(
-    view: KernelView, call: cst.Call, launches: tuple[Launch, ...]
-) -> Conversion | Refusal | None:
+def _conversion(view: KernelView, call: cst.Call, launches: tuple[Launch, ...]) -> Conversion | Refusal | None:
     """The load with zero padding inside a `ct.where`; None for a load that pads with zeros or with anything."""
     load = padded_load(view, call)
     if load is None or isinstance(load, str):

@@ -26,14 +26,7 @@ from kdiag.executors.edits.accesses.token_chains import (
 from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.token_order import EXAMPLES
 from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import (
-    argument,
-    dotted,
-    keyword,
-    nodes,
-    replace,
-    set_keyword,
-)
+from kdiag.executors.edits.syntax.kernel_source import argument, dotted, keyword, nodes, replace, set_keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.records import ArrayArgument, Variant
 
@@ -80,9 +73,7 @@ def _relax(view: KernelView, subject: Subject) -> Outcome:
     for access in atomics:
         reason = _relaxable(view, access, subject)
         if reason is None:
-            changes[access.call] = set_keyword(
-                access.call, "memory_order", f"{view.tile}.MemoryOrder.RELAXED"
-            )
+            changes[access.call] = set_keyword(access.call, "memory_order", f"{view.tile}.MemoryOrder.RELAXED")
         else:
             reasons.append(reason)
     if not changes:
@@ -98,9 +89,7 @@ def _synchronizes(view: KernelView, every: list[Access]) -> str | None:
     for access in every:
         line = view.source.place(access.call).line
         if access.member in EXCHANGING:
-            return (
-                f"line {line}: {access.member} may be a lock, which relies on the order of what it protects"
-            )
+            return f"line {line}: {access.member} may be a lock, which relies on the order of what it protects"
         if access.member in ADDING and not is_discarded(view, access.call):
             return f"line {line}: what {access.member} returns is used, so that blocks may learn of each other by it"
         ordered = keyword(access.call, "memory_order")
@@ -125,9 +114,7 @@ def _relaxable(view: KernelView, access: Access, subject: Subject) -> str | None
     if used is not None or not view.bindings.is_bound_once(array):
         where = line if used is None else view.source.place(used).line
         return f"line {where}: {array} is not only added to, so its order may matter"
-    if any(other.writes and other.array != array for other in accesses(view)) and not _holds_floats(
-        array, subject
-    ):
+    if any(other.writes and other.array != array for other in accesses(view)) and not _holds_floats(array, subject):
         return f"line {line}: {array} may count, as a signal that something else has been stored"
     return None
 
@@ -179,9 +166,7 @@ def _overlapping_itself(subject: Subject) -> set[str]:
         for launch in subject.launches
         for passed in launch.arguments
         if isinstance(passed, ArrayArgument)
-        and any(
-            stride == 0 and extent > 1 for stride, extent in zip(passed.strides, passed.shape, strict=True)
-        )
+        and any(stride == 0 and extent > 1 for stride, extent in zip(passed.strides, passed.shape, strict=True))
     }
 
 
@@ -189,11 +174,7 @@ def _target(
     view: KernelView, access: Access, line: cst.SimpleStatementLine, suite: cst.IndentedBlock
 ) -> cst.BaseStatement | None:
     """The first store in front of which the load may stand and has to go, searched backwards from the load."""
-    if (
-        len(line.body) != 1
-        or not isinstance(line.body[0], cst.Assign)
-        or len(list(nodes(line, cst.Call))) != 1
-    ):
+    if len(line.body) != 1 or not isinstance(line.body[0], cst.Assign) or len(list(nodes(line, cst.Call))) != 1:
         return None
     if names_order(access.call):
         return None

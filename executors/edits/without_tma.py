@@ -55,9 +55,7 @@ def _without_tma(view: KernelView, calls: list[cst.Call], what: str) -> Outcome:
     unpacked = next((call for call in calls if any(argument.star for argument in call.args)), None)
     if unpacked is not None:
         line = view.source.place(unpacked).line
-        return Skipped(
-            f"line {line}: the arguments of ct.{what} are unpacked, they may hold allow_tma already"
-        )
+        return Skipped(f"line {line}: the arguments of ct.{what} are unpacked, they may hold allow_tma already")
     changed = [call for call in calls if not _is_false(call)]
     if not changed:
         return Skipped(f"allow_tma is False on every ct.{what} already")

@@ -141,18 +141,12 @@ class Access:
         if (where & ~same).any():
             self._report("race", window, index, where & ~same, others, "and {} write different values")
         if (where & same).any():
-            self._report(
-                "redundant-write", window, index, where & same, others, "and {} write the same value"
-            )
+            self._report("redundant-write", window, index, where & same, others, "and {} write the same value")
 
-    def _report_dependency(
-        self, window: Window, index: Index, where: Array, others: Array, text: str
-    ) -> None:
+    def _report_dependency(self, window: Window, index: Index, where: Array, others: Array, text: str) -> None:
         self._report("read-write-race", window, index, where, others, text)
 
-    def _report(
-        self, kind: FaultKind, window: Window, index: Index, where: Array, others: Array, text: str
-    ) -> None:
+    def _report(self, kind: FaultKind, window: Window, index: Index, where: Array, others: Array, text: str) -> None:
         position = tuple(int(part) for part in np.argwhere(where)[0])
         block = int(self.blocks[position]) if isinstance(self.blocks, np.ndarray) else int(self.blocks)
         other = int(others[position])

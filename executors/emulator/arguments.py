@@ -50,9 +50,7 @@ def _leaves(name: str, constraint: Any, value: Any) -> Iterator[tuple[Any, str, 
         yield constraint, name, value
 
 
-def _bind_one(
-    bound: Bound, pieces: list[tuple[int, int, int, Any]], kind: Any, name: str, value: Any
-) -> None:
+def _bind_one(bound: Bound, pieces: list[tuple[int, int, int, Any]], kind: Any, name: str, value: Any) -> None:
     if isinstance(kind, ScalarConstraint):
         with np.errstate(over="ignore"):  # a float that float32 cannot hold becomes infinite, as on a GPU
             bound.values.append(np.array([value]).astype(numpy_dtype(kind.dtype)))

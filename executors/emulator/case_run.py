@@ -67,9 +67,7 @@ def _run(case: EmulationCase, described: ModuleType, module: ModuleType, made: E
         return Stored(None, str(error))
 
 
-def emulated(
-    case: EmulationCase, described: ModuleType, module: ModuleType, made: Emulations
-) -> EmulatedCase:
+def emulated(case: EmulationCase, described: ModuleType, module: ModuleType, made: Emulations) -> EmulatedCase:
     """Run one case. Raises NotEmulated, and whatever the workload and the wrapper raise."""
     config = (described.edge_configs() if case.edge else described.configs())[case.index]
     declared = described.tolerance(config) if hasattr(described, "tolerance") else None
@@ -85,9 +83,7 @@ def emulated(
         seconds = time.perf_counter() - began
     faults: tuple[Fault, ...] = emulation.faults
     if failure:
-        return EmulatedCase(
-            ConfigurationCheck(name, False, None, declared, failure), (), (), faults, seconds, failure
-        )
+        return EmulatedCase(ConfigurationCheck(name, False, None, declared, failure), (), (), faults, seconds, failure)
     if not emulation.launches:
         raise WorkloadError("run(module, inputs) launches no cuTile kernel, and must")
     changed = tuple(key for key in pristine if _bits(pristine[key]) != _bits(inputs.get(key)))
@@ -123,9 +119,7 @@ def _imported(before: set[str], named: set[Path]) -> dict[str, str]:
         if (file := getattr(sys.modules[name], "__file__", None)) and not file.startswith(installed)
     }
     mine = files - {path.resolve() for path in named}
-    return {
-        str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(mine) if file.is_file()
-    }
+    return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(mine) if file.is_file()}
 
 
 def survey(workload: Workload) -> tuple[Sized, ...]:
@@ -137,8 +131,6 @@ def survey(workload: Workload) -> tuple[Sized, ...]:
         if found:
             return tuple(found)
         return tuple(
-            Sized(
-                label(config), False, index, max(described.bytes_moved(config), described.flops(config) / 16)
-            )
+            Sized(label(config), False, index, max(described.bytes_moved(config), described.flops(config) / 16))
             for index, config in enumerate(described.configs())
         )

@@ -58,9 +58,7 @@ def choose(workload: Workload) -> Cases | str:
     sized: Sequence[Sized] = sorted(found, key=lambda one: one.work) if not found[0].edge else found
     small = [one for one in sized if one.work <= MOST_WORK]
     if not small:
-        return (
-            f"even {sized[0].configuration} is too large to emulate; give the workload small edge_configs()"
-        )
+        return f"even {sized[0].configuration} is too large to emulate; give the workload small edge_configs()"
     chosen = small if sized[0].edge else small[:FEW]
     return cases_of(chosen)
 
@@ -84,9 +82,7 @@ def emulate_source(workload: Workload, source: Source, target: str, cases: Cases
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kdiag-emulation-")))
         everything, optional = (*cases.required, *cases.optional), frozenset(cases.optional)
-        return _Run(
-            CasesRequest(workload, source, target, everything, folder, optional, OPTIONAL_S)
-        ).to_the_end()
+        return _Run(CasesRequest(workload, source, target, everything, folder, optional, OPTIONAL_S)).to_the_end()
 
 
 @dataclass

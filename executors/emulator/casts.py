@@ -28,11 +28,7 @@ def convert(x: Array, source: DType, target: DType, rounding: RoundingMode | Non
     if source == target:
         return x
     if target == ct.bool_:
-        return (
-            in_blocks(lambda block: widen(block) != 0, (x,), storage)
-            if is_float(source)
-            else np.asarray(x != 0)
-        )
+        return in_blocks(lambda block: widen(block) != 0, (x,), storage) if is_float(source) else np.asarray(x != 0)
     if is_float(source):
         return _from_float(x, source, target, rounding)
     if is_float(target):

@@ -195,16 +195,12 @@ def merged(exits: Sequence[Exit]) -> Exit | None:
 def _joined(column: Sequence[Array], counts: Sequence[int], order: Array) -> Array:
     if all(value is column[0] for value in column) and column[0].shape[0] == 1:
         return column[0]
-    full = [
-        np.broadcast_to(value, (count, *value.shape[1:])) for value, count in zip(column, counts, strict=True)
-    ]
+    full = [np.broadcast_to(value, (count, *value.shape[1:])) for value, count in zip(column, counts, strict=True)]
     result: Array = np.concatenate(full)[order]
     return result
 
 
-def _joined_origins(
-    shadow: Sequence[Array | None], value: Array, counts: Sequence[int], order: Array
-) -> Array | None:
+def _joined_origins(shadow: Sequence[Array | None], value: Array, counts: Sequence[int], order: Array) -> Array | None:
     if all(part is None for part in shadow):
         return None
     none = np.zeros((1, *value.shape[1:]), np.uint8)

@@ -18,9 +18,7 @@ def assume_divisible(frame: Frame, operation: AssumeDivBy) -> None:
     value = frame[operation.x]
     wrong = value % operation.divisor != 0
     if wrong.any():
-        text = (
-            f"the kernel says that {int(value[wrong][0])} is divisible by {operation.divisor}, and it is not"
-        )
+        text = f"the kernel says that {int(value[wrong][0])} is divisible by {operation.divisor}, and it is not"
         block = int(frame.blocks[int(np.flatnonzero(wrong)[0])])
         frame.run.report("assumption", operation.loc, text, block=block)
     frame.set(operation.result_var, value, frame.origins(operation.x))

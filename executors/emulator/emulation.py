@@ -111,9 +111,7 @@ def _only_thread() -> Iterator[None]:
     """Replacing functions and answering for torch concerns the whole process, so it can serve one thread at a time."""
     own = threading.get_ident()
     if any(thread != own for thread in _threads):
-        raise UsageError(
-            "Another thread is emulating; emulate() in one thread at a time, or in several processes."
-        )
+        raise UsageError("Another thread is emulating; emulate() in one thread at a time, or in several processes.")
     _threads.append(own)
     try:
         yield
@@ -130,11 +128,7 @@ class Emulations(FirstConfiguration):
 
     @contextmanager
     def emulation(
-        self,
-        *,
-        shuffle: int | None = None,
-        lockstep: bool = True,
-        on_fault: Literal["raise", "record"] = "raise",
+        self, *, shuffle: int | None = None, lockstep: bool = True, on_fault: Literal["raise", "record"] = "raise"
     ) -> Iterator[Emulation]:
         """One emulation, as `emulate` gives it."""
         if on_fault not in ("raise", "record"):
@@ -194,8 +188,5 @@ def emulate(
 
     torch answers as `emulations` says.
     """
-    with (
-        emulations(target) as made,
-        made.emulation(shuffle=shuffle, lockstep=lockstep, on_fault=on_fault) as emulation,
-    ):
+    with emulations(target) as made, made.emulation(shuffle=shuffle, lockstep=lockstep, on_fault=on_fault) as emulation:
         yield emulation

@@ -21,13 +21,7 @@ from kdiag.executors.emulator.dtypes import (
     numpy_dtype,
     widen,
 )
-from kdiag.executors.emulator.rounding import (
-    Mode,
-    effective_mode,
-    flush_subnormals,
-    round_exact,
-    round_to,
-)
+from kdiag.executors.emulator.rounding import Mode, effective_mode, flush_subnormals, round_exact, round_to
 
 _NEAREST: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -93,13 +87,7 @@ def _zero_sum_downward(value: Array, x: Array, y: Array) -> Array:
 
 
 def fma(
-    x: Array,
-    y: Array,
-    z: Array,
-    dtype: DType,
-    *,
-    rounding: RoundingMode | None = None,
-    flush_to_zero: bool = False,
+    x: Array, y: Array, z: Array, dtype: DType, *, rounding: RoundingMode | None = None, flush_to_zero: bool = False
 ) -> Array:
     """The number x * y + z rounded once to the float `dtype`; arguments as for `arithmetic.binary`."""
     mode = effective_mode(rounding)

@@ -63,9 +63,7 @@ class Frame:
 
     __slots__ = ("_origins", "_parent", "_positions", "_values", "lanes", "run")
 
-    def __init__(
-        self, run: Run, lanes: Array, parent: Frame | None = None, positions: Array | None = None
-    ) -> None:
+    def __init__(self, run: Run, lanes: Array, parent: Frame | None = None, positions: Array | None = None) -> None:
         self.run = run
         self.lanes = lanes
         self._parent = parent

@@ -76,16 +76,9 @@ def front_end(function: FunctionType, signature: KernelSignature, target: str) -
 
 def _compiled(function: FunctionType, signature: KernelSignature, target: str) -> Code:
     if not version("cuda-tile").startswith("1.7."):
-        raise ToolMissing(
-            f"The emulator reads the IR of cuda-tile 1.7, not of {version('cuda-tile')}; install 1.7."
-        )
+        raise ToolMissing(f"The emulator reads the IR of cuda-tile 1.7, not of {version('cuda-tile')}; install 1.7.")
     result = compile_tile(
-        function,
-        [signature],
-        sm_arch=target,
-        bytecode_version=BYTECODE,
-        return_final_ir=True,
-        return_cubin=False,
+        function, [signature], sm_arch=target, bytecode_version=BYTECODE, return_final_ir=True, return_cubin=False
     )
     assert result.final_ir is not None
     body = result.final_ir[0]
@@ -153,10 +146,7 @@ def _in_lockstep(body: Any, used: frozenset[str]) -> bool:
     """
     updates = [one for one in body.traverse() if isinstance(one, UPDATES)]
     repeated = any(
-        isinstance(one, UPDATES)
-        for loop in body.traverse()
-        if isinstance(loop, Loop)
-        for one in loop.body.traverse()
+        isinstance(one, UPDATES) for loop in body.traverse() if isinstance(loop, Loop) for one in loop.body.traverse()
     )
     if len(updates) > 1 or repeated:
         return False

@@ -21,15 +21,7 @@ from cuda.tile._ir.control_flow_ops import Break, Continue, EndBranch, IfElse, L
 from cuda.tile._ir.ir import MemoryEffect
 
 from kdiag.executors.emulator.frame import Frame, along_lanes, entry
-from kdiag.executors.emulator.parts import (
-    PASSES_ON,
-    Definitions,
-    Part,
-    behind,
-    definitions,
-    part_at,
-    whole_arrays,
-)
+from kdiag.executors.emulator.parts import PASSES_ON, Definitions, Part, behind, definitions, part_at, whole_arrays
 
 Array = npt.NDArray[Any]
 
@@ -147,10 +139,7 @@ def index_arithmetic(body: Any) -> frozenset[Any]:
         elif isinstance(operation, RawWhereOperation):
             pending += [operation.x, operation.y]
         elif isinstance(operation, RawBinaryArithmeticOperation) and operation.fn in ("add", "sub", "mul"):
-            pending += [
-                operation.lhs,
-                operation.rhs,
-            ]  # not through a remainder: hashes wrap around on purpose
+            pending += [operation.lhs, operation.rhs]  # not through a remainder: hashes wrap around on purpose
             if str(operation.result_var.get_type().dtype) == "int32":
                 found.append(operation)
     return frozenset(found)
@@ -174,9 +163,7 @@ def _carried(body: Any) -> dict[str, tuple[Any, ...]]:
             if operation.is_for_loop:
                 found[operation.induction_var.name] = (operation.start, operation.stop)
         elif isinstance(operation, IfElse):
-            branches = [
-                one for block in operation.nested_blocks for one in block if isinstance(one, EndBranch)
-            ]
+            branches = [one for block in operation.nested_blocks for one in block if isinstance(one, EndBranch)]
             found |= _by_position(operation.result_vars, [one.outputs for one in branches])
     return found
 

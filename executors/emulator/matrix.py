@@ -23,9 +23,7 @@ def mma(x: Array, y: Array, acc: Array, x_dtype: DType, y_dtype: DType, acc_dtyp
     int32, which wraps. Each matrix is multiplied on its own, so a result does not depend on how many there are.
     """
     x, y, acc = np.asarray(x), np.asarray(y), np.asarray(acc)
-    result = np.empty(
-        np.broadcast_shapes(acc.shape, (*x.shape[:-1], 1), (*y.shape[:-2], 1, y.shape[-1])), acc.dtype
-    )
+    result = np.empty(np.broadcast_shapes(acc.shape, (*x.shape[:-1], 1), (*y.shape[:-2], 1, y.shape[-1])), acc.dtype)
     with np.errstate(all="ignore"):
         for group in _groups(x, y, result):
             total = np.matmul(_float64(_part(x, group, result)), _float64(_part(y, group, result)))

@@ -71,11 +71,7 @@ def load_tile(frame: Frame, operation: ir.TileLoad) -> None:
 def _padding(mode: PaddingMode, storage: np.dtype[Any]) -> Any:
     raw = RAW_TYPES[storage.itemsize]
     if mode is PaddingMode.UNDETERMINED:
-        return (
-            raw(int.from_bytes(b"\x5a" * storage.itemsize))
-            if storage.kind in "iu"
-            else _bits(np.nan, storage)
-        )
+        return raw(int.from_bytes(b"\x5a" * storage.itemsize)) if storage.kind in "iu" else _bits(np.nan, storage)
     return _bits(_PADDING[mode], storage)
 
 

@@ -27,11 +27,7 @@ class Origin:
         """An element of memory that nothing wrote, read at `location`."""
         array, element = run.array_at(address)
         what = "an element" if element is None else f"element {list(element)} of {array}"
-        return cls(
-            "uninitialized",
-            place(location)[1],
-            f"{what}, read in line {place(location)[1]}, was never written",
-        )
+        return cls("uninitialized", place(location)[1], f"{what}, read in line {place(location)[1]}, was never written")
 
     @classmethod
     def padding(cls, location: Any, array: str | None) -> Origin:

@@ -11,12 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from cuda.tile._ir import ops as ir
-from cuda.tile._ir.arithmetic_ops import (
-    RawBinaryArithmeticOperation,
-    TileAsType,
-    TileBroadcast,
-    TileReshape,
-)
+from cuda.tile._ir.arithmetic_ops import RawBinaryArithmeticOperation, TileAsType, TileBroadcast, TileReshape
 from cuda.tile.compilation import ArrayConstraint, ListConstraint, ScalarConstraint, TupleConstraint
 
 from kdiag.executors.emulator.frame import ArrayView, Frame, entry
@@ -101,9 +96,7 @@ def whole_arrays(body: Any, constraints: Sequence[Any]) -> dict[str, Part]:
             groups.append(list(islice(parameters, 1 + 2 * constraint.ndim)))
         else:
             list(islice(parameters, 2 if isinstance(constraint, ListConstraint) else 1))
-    groups += [
-        operation.result_vars for operation in body.traverse() if isinstance(operation, ir.GetArrayListItem)
-    ]
+    groups += [operation.result_vars for operation in body.traverse() if isinstance(operation, ir.GetArrayListItem)]
     found = {}
     for base, *rest in groups:
         rank = len(rest) // 2

@@ -11,10 +11,7 @@ from typing import Any
 
 import torch
 
-LARGE, SMALL = (
-    2.0**5,
-    2.0**-10,
-)  # powers of two: nothing is rounded; the exponential of 3 * 32 overflows float32
+LARGE, SMALL = (2.0**5, 2.0**-10)  # powers of two: nothing is rounded; the exponential of 3 * 32 overflows float32
 
 
 def perturb(inputs: Mapping[str, Any], name: str) -> None:
@@ -36,11 +33,7 @@ def _with_infinities_and_nan(values: torch.Tensor) -> torch.Tensor:
     flat = values.reshape(-1).clone()
     if not flat.numel():
         return values
-    for at, special in (
-        (0, float("inf")),
-        (flat.numel() // 2, float("-inf")),
-        (flat.numel() - 1, float("nan")),
-    ):
+    for at, special in ((0, float("inf")), (flat.numel() // 2, float("-inf")), (flat.numel() - 1, float("nan"))):
         flat[at] = special
     return flat.reshape(values.shape)
 

@@ -104,9 +104,7 @@ def _consecutive(index: Array) -> Index:
     return index
 
 
-def _parts(
-    site: Site, addresses: Array, active: Array, size: int
-) -> Iterator[tuple[Access, Window, Array, Any]]:
+def _parts(site: Site, addresses: Array, active: Array, size: int) -> Iterator[tuple[Access, Window, Array, Any]]:
     """For each allocation touched: the access, its window, and the index of the elements in it, at least one.
 
     The last is where these elements are among those of all lanes in a row.
@@ -127,9 +125,7 @@ def _parts(
         if rest.any():
             first = int(np.ravel(owners)[0])
             text = f"an address is not a multiple of the element's {size} bytes"
-            frame.run.report(
-                "out-of-bounds", site.location, text, block=first, count=int(np.count_nonzero(rest))
-            )
+            frame.run.report("out-of-bounds", site.location, text, block=first, count=int(np.count_nonzero(rest)))
         here = positions if everywhere else where[positions]
         yield site.access(owners), Window.flat(allocation, size), index, here
 

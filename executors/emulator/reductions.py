@@ -49,10 +49,7 @@ class Reductions:
         combine, reach = self._combine(frame, operation), 1
         while reach < parts[0].shape[-1]:
             later = combine([part[..., :-reach] for part in parts], [part[..., reach:] for part in parts])
-            parts = [
-                np.concatenate([part[..., :reach], new], axis=-1)
-                for part, new in zip(parts, later, strict=True)
-            ]
+            parts = [np.concatenate([part[..., :reach], new], axis=-1) for part, new in zip(parts, later, strict=True)]
             reach *= 2
         if operation.reverse:
             parts = [part[..., ::-1] for part in parts]
@@ -68,9 +65,7 @@ class Reductions:
             return lambda left, right: [applied(simple, left[0], right[0])]
         return lambda left, right: self._through_body(frame, operation, left, right)
 
-    def _through_body(
-        self, frame: Frame, operation: Any, left: Sequence[Array], right: Sequence[Array]
-    ) -> list[Array]:
+    def _through_body(self, frame: Frame, operation: Any, left: Sequence[Array], right: Sequence[Array]) -> list[Array]:
         """Run the body with one lane for each pair; its parameters are each operand's left and right in turn."""
         shape = left[0].shape
         pairs = frame.repeated(np.repeat(np.arange(frame.count), int(np.prod(shape[1:]))))
@@ -87,9 +82,7 @@ def _single_operation(body: Any) -> RawBinaryArithmeticOperation | None:
     match list(body):
         case [RawBinaryArithmeticOperation() as only, EndBranch() as end]:
             names = [variable.name for variable in body.params]
-            if [only.lhs.name, only.rhs.name] == names and [out.name for out in end.outputs] == [
-                only.result_var.name
-            ]:
+            if [only.lhs.name, only.rhs.name] == names and [out.name for out in end.outputs] == [only.result_var.name]:
                 return only
     return None
 

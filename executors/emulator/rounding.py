@@ -56,9 +56,7 @@ def round_to(x: Array, dtype: DType, mode: RoundingMode = Mode.RN) -> Array:
     return x.astype(storage)
 
 
-def round_exact(
-    x: Array, left_out: Array, target: FloatFormat, mode: RoundingMode, exponent: Array | int = 0
-) -> Array:
+def round_exact(x: Array, left_out: Array, target: FloatFormat, mode: RoundingMode, exponent: Array | int = 0) -> Array:
     """Rounds the number `(x + a little of the sign of left_out) * 2**exponent` to `target`, as float64.
 
     `x` is float64 and the little is below half a unit in the last place of `x`; NaN in `left_out` counts as nothing left.

@@ -19,10 +19,7 @@ INDEX_BITS = 32
 _FOR_EVERY_TYPE = (PaddingMode.UNDETERMINED, PaddingMode.ZERO)
 _INFINITE = (PaddingMode.POS_INF, PaddingMode.NEG_INF)
 # "failed to compile Tile IR program": the type cannot hold the value.
-_CANNOT_HOLD = {
-    datatype.float8_e4m3fn: _INFINITE,
-    datatype.float8_e8m0fnu: (*_INFINITE, PaddingMode.NEG_ZERO),
-}
+_CANNOT_HOLD = {datatype.float8_e4m3fn: _INFINITE, datatype.float8_e8m0fnu: (*_INFINITE, PaddingMode.NEG_ZERO)}
 
 
 def check_rules(body: Any) -> None:
@@ -64,9 +61,7 @@ def _access(operation: Any) -> Iterator[str]:
     widths = [variable.get_type().dtype.bitwidth for variable in operation.index]
     if isinstance(kind, GatherScatterViewTy):
         width = widths[kind.sparse_dim]
-        if (
-            width != INDEX_BITS
-        ):  # "'cuda_tile.trunci' op failed to verify that all of {from, to} have same shape"
+        if width != INDEX_BITS:  # "'cuda_tile.trunci' op failed to verify that all of {from, to} have same shape"
             yield f"The tile of indices has {width} bits; it must have {INDEX_BITS}"
     elif len({min(width, INDEX_BITS) for width in widths}) > 1:
         # "expected index type 1 to be the same as other index types"

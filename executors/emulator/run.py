@@ -88,9 +88,7 @@ class Run:
 
         `at` is the address of an element, or the array's name, or that and an index, which may be outside the array.
         """
-        array, element = (
-            self.array_at(at) if isinstance(at, int) else at if isinstance(at, tuple) else (at, None)
-        )
+        array, element = self.array_at(at) if isinstance(at, int) else at if isinstance(at, tuple) else (at, None)
         index = None if block is None else self.block_index(block)
         file, line, column = place(location)
         self.log.add(Fault(kind, self.kernel, file, line, column, text, index, array, element, count))
@@ -122,9 +120,7 @@ class Run:
 
     def synchronized(self, earlier: int, later: int) -> bool:
         """Whether what one block did can be ordered before what another does: a release, then an acquire."""
-        return later in self._acquired and (
-            earlier in self._released or earlier not in range(self.block_count)
-        )
+        return later in self._acquired and (earlier in self._released or earlier not in range(self.block_count))
 
     @property
     def block_count(self) -> int:

@@ -50,9 +50,7 @@ def _typed(operation: TypedConst) -> Array:
         numbers = np.asarray(operation.value, object)
         bits = storage.itemsize * 8
         wrapped = [int(number) % (1 << bits) for number in numbers.ravel()]
-        return (
-            np.array(wrapped, np.uint64).astype(f"u{storage.itemsize}").view(storage).reshape(numbers.shape)
-        )
+        return np.array(wrapped, np.uint64).astype(f"u{storage.itemsize}").view(storage).reshape(numbers.shape)
     if storage.kind == "b":
         return np.asarray(operation.value).astype(np.bool_)
     return casts.convert(np.asarray(operation.value, np.float64), datatype.float64, dtype)
@@ -101,9 +99,7 @@ def _moved(frame: Frame, operation: Any, move: Any, *sources: Any) -> None:
     origins = None
     if any(shadow is not None for shadow in shadows):
         filled = [
-            np.zeros((1, *value.shape[1:]), np.uint8)
-            if shadow is None
-            else np.broadcast_to(shadow, value.shape)
+            np.zeros((1, *value.shape[1:]), np.uint8) if shadow is None else np.broadcast_to(shadow, value.shape)
             for value, shadow in zip(values, shadows, strict=True)
         ]
         origins = move(*filled)

@@ -77,9 +77,7 @@ def in_turns(blocks: Iterable[Block], job: Callable[[Block, GiveWay], None]) -> 
             turn.unwind()
 
 
-def _next(
-    fresh: Iterable[Block], waiting: deque[_Turn], job: Callable[[Block, GiveWay], None]
-) -> _Turn | None:
+def _next(fresh: Iterable[Block], waiting: deque[_Turn], job: Callable[[Block, GiveWay], None]) -> _Turn | None:
     """A block that has not begun, else the one that has waited longest."""
     for block in fresh:
         turn = _Turn(partial(job, block))

@@ -131,9 +131,7 @@ def check(found: Tiles, unchecked: tuple[bool, ...]) -> None:
         low, high = int(row.min()), int(row.max())
         elements = f"elements {low} to {high}" if low < high else f"element {low}"
         reach = f"{elements} of axis {found.axes[axis]}, which is of size {limit}"
-        how = (
-            "although its bounds are not checked" if trusted else "it lies wholly outside, which is undefined"
-        )
+        how = "although its bounds are not checked" if trusted else "it lies wholly outside, which is undefined"
         text = f"the tile reaches {reach}: {how}"
         block = int(frame.blocks[lane if inside.shape[0] > 1 else 0])
         at = _first_outside(found, axis, lane)
@@ -178,9 +176,7 @@ def load(found: Tiles, padding: Any, padding_origin: bool) -> tuple[Array, Origi
     if padding_origin:
         outside = ~found.addresses()[1] if outside is None and not _all_inside(found) else outside
         if outside is not None and outside.any():
-            code = run.origin(
-                Origin.padding(found.site.location, run.array_at(int(found.view.address[0]))[0])
-            )
+            code = run.origin(Origin.padding(found.site.location, run.array_at(int(found.view.address[0]))[0]))
             origins = np.zeros(raw.shape, np.uint8) if origins is None else origins
             origins[np.broadcast_to(outside, raw.shape)] = code
     return raw, origins

@@ -45,22 +45,16 @@ def emulate_workload(request: EmulationRequest, *, timeout_s: float) -> tuple[Em
         reason = labels.message.rstrip(".") + labels.raised_at
         raise WorkloadError(f"{request.workload.path} cannot be emulated: {reason}.")
     if not labels:
-        raise WorkloadError(
-            f"{request.workload.path} has no configuration; configs() must give at least one."
-        )
+        raise WorkloadError(f"{request.workload.path} has no configuration; configs() must give at least one.")
     if request.configuration is not None:
         if request.configuration >= len(labels):
             last = len(labels) - 1
-            raise UsageError(
-                f"--configuration {request.configuration}: there are configurations 0 to {last}."
-            )
+            raise UsageError(f"--configuration {request.configuration}: there are configurations 0 to {last}.")
         return (_isolated(request, request.configuration, labels, ends),)
     return tuple(_isolated(request, number, labels, ends) for number in range(len(labels)))
 
 
-def _isolated(
-    request: EmulationRequest, number: int, labels: Sequence[str], ends: float
-) -> EmulatedConfiguration:
+def _isolated(request: EmulationRequest, number: int, labels: Sequence[str], ends: float) -> EmulatedConfiguration:
     left = max(0.1, ends - time.monotonic())
     answer = isolate.run(run_configuration, (request, number), timeout_s=left)
     if not isinstance(answer, Died):
@@ -115,9 +109,7 @@ def _run(
 
     name = label(config)
     declared = described.tolerance(config) if hasattr(described, "tolerance") else None
-    with emulate(
-        request.target, shuffle=request.shuffle, lockstep=request.lockstep, on_fault="record"
-    ) as emulation:
+    with emulate(request.target, shuffle=request.shuffle, lockstep=request.lockstep, on_fault="record") as emulation:
         pristine = described.make_inputs(config, "cuda", SEED)
         inputs = described.make_inputs(config, "cuda", SEED)
         began = time.perf_counter()

@@ -14,6 +14,4 @@ def compiles(candidate: Compilation, parent: Compilation) -> GateRecord:
             return GateRecord(GATE, "could-not-run", candidate.message)
         return GateRecord(GATE, "failed", f"{candidate.kind}: {candidate.message}")
     seconds = sum(evidence.seconds for evidence in candidate)
-    return GateRecord(
-        GATE, "passed", f"{len(candidate)} cubin{'s' * (len(candidate) > 1)} in {seconds:.1f} s"
-    )
+    return GateRecord(GATE, "passed", f"{len(candidate)} cubin{'s' * (len(candidate) > 1)} in {seconds:.1f} s")

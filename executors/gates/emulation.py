@@ -32,9 +32,7 @@ def emulation(parent: EmulatedSource | str, candidate: EmulatedSource | str, *, 
         if source.missing:
             case, why = next(iter(source.missing.items()))
             return GateRecord(GATE, "could-not-run", f"{words}{case}: {why}")
-    if broken := next(
-        (c for c, ran in parent.ran.items() if not c.perturbation and not ran.check.passed), None
-    ):
+    if broken := next((c for c, ran in parent.ran.items() if not c.perturbation and not ran.check.passed), None):
         reason = parent.ran[broken].check.reason
         return GateRecord(GATE, "could-not-run", f"the parent itself is wrong in {broken}: {reason}")
     return GateRecord(GATE, "passed", _summary(parent.ran, candidate.ran))
@@ -56,9 +54,7 @@ def _differences(parent: Ran, candidate: Ran, *, exact: bool) -> Iterator[str]:
             yield f"{case}: it changes the input {added[0]!r}"
         elif exact and theirs.outputs != ran.outputs and not theirs.faults and not ordered:
             which = next(
-                n
-                for n, pair in enumerate(zip(theirs.outputs, ran.outputs, strict=False))
-                if pair[0] != pair[1]
+                n for n, pair in enumerate(zip(theirs.outputs, ran.outputs, strict=False)) if pair[0] != pair[1]
             )
             yield f"{case}: output {which} has not the bits of the parent's, and the edit is said to be exact"
 
@@ -76,13 +72,9 @@ def _kind(fault: Fault) -> tuple[str, str, str | None]:
 def _order_dependent(ran: Ran) -> bool:
     """Whether the parent's own bits depend on the order of its blocks, as where floats are added atomically."""
     plain = {
-        (c.edge, c.index): r.outputs
-        for c, r in ran.items()
-        if c.seed == 1 and not c.perturbation and c.shuffle is None
+        (c.edge, c.index): r.outputs for c, r in ran.items() if c.seed == 1 and not c.perturbation and c.shuffle is None
     }
-    return any(
-        c.shuffle is not None and r.outputs != plain.get((c.edge, c.index), r.outputs) for c, r in ran.items()
-    )
+    return any(c.shuffle is not None and r.outputs != plain.get((c.edge, c.index), r.outputs) for c, r in ran.items())
 
 
 def _stuck(parent: Ran, candidate: EmulatedSource) -> str | None:

@@ -2,22 +2,13 @@
 
 from collections.abc import Collection
 
-from kdiag.records import (
-    Argument,
-    ArrayArgument,
-    Compilation,
-    CompileEvidence,
-    CompileFailure,
-    GateRecord,
-)
+from kdiag.records import Argument, ArrayArgument, Compilation, CompileEvidence, CompileFailure, GateRecord
 
 GATE = "no-op"
 WHAT = "machine code, grids and arguments are identical to"
 
 
-def not_a_no_op(
-    candidate: Compilation, parent: Compilation, earlier: Collection[tuple[str, ...]] = ()
-) -> GateRecord:
+def not_a_no_op(candidate: Compilation, parent: Compilation, earlier: Collection[tuple[str, ...]] = ()) -> GateRecord:
     """Something of what the candidate runs differs from its parent, and from every earlier candidate."""
     if isinstance(candidate, CompileFailure) or isinstance(parent, CompileFailure):
         return GateRecord(GATE, "could-not-run", "there is no machine code to compare")

@@ -43,9 +43,7 @@ def scope(protected: Protected, texts: Texts | None = None) -> GateRecord:
     if unplanned := sorted(changed_lines(texts.before, texts.now) - planned):
         more = f" and {len(unplanned) - MOST_NAMED} more" if len(unplanned) > MOST_NAMED else ""
         lines = ", ".join(map(str, unplanned[:MOST_NAMED])) + more
-        return GateRecord(
-            GATE, "failed", f"it changed the target file at line {lines}, which the edit does not"
-        )
+        return GateRecord(GATE, "failed", f"it changed the target file at line {lines}, which the edit does not")
     return GateRecord(GATE, "passed", f"only planned lines of the target file changed ({len(planned)})")
 
 
@@ -54,6 +52,4 @@ def changed_lines(before: str, after: str) -> frozenset[int]:
     old, new = before.split("\n"), after.split("\n")
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     changes = (code for code in matcher.get_opcodes() if code[0] != "equal")
-    return frozenset(
-        line for _, first, end, _, _ in changes for line in range(first + 1, max(end, first + 1) + 1)
-    )
+    return frozenset(line for _, first, end, _, _ in changes for line in range(first + 1, max(end, first + 1) + 1))

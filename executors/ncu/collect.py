@@ -11,21 +11,8 @@ from pathlib import Path
 
 from kdiag import isolate
 from kdiag.errors import KdiagError, UsageError
-from kdiag.executors.ncu.command import (
-    NcuOptions,
-    command_line,
-    compute_capability,
-    find_ncu,
-    what_to_collect,
-)
-from kdiag.executors.ncu.failures import (
-    Interrupted,
-    NcuFailed,
-    NcuMissing,
-    NoKernels,
-    ProfilerError,
-    TimedOut,
-)
+from kdiag.executors.ncu.command import NcuOptions, command_line, compute_capability, find_ncu, what_to_collect
+from kdiag.executors.ncu.failures import Interrupted, NcuFailed, NcuMissing, NoKernels, ProfilerError, TimedOut
 from kdiag.executors.ncu.messages import Heard, read_messages
 from kdiag.executors.ncu.output import Collected, judge
 from kdiag.executors.ncu.process import Ended, run
@@ -76,9 +63,7 @@ def require(command: Sequence[str]) -> str:
     )
 
 
-def collect(
-    workload: Workload, source: Path, kernel: str, metrics: Sequence[str], report: Path
-) -> Path | NoCounters:
+def collect(workload: Workload, source: Path, kernel: str, metrics: Sequence[str], report: Path) -> Path | NoCounters:
     """Write `report` (.ncu-rep) with `metrics` of the second launch of `kernel` in the first configuration.
 
     The kernel is selected by name, or PyTorch's own kernels (fills, random numbers) would be profiled with it.
@@ -145,9 +130,7 @@ def _check_place(report: Path) -> None:
     if report.exists():
         raise UsageError(f"{report} exists already and is not overwritten: remove it or name another file.")
     if not report.parent.is_dir() or not os.access(report.parent, os.W_OK):
-        raise UsageError(
-            f"The report cannot be written to {report.parent}: name a folder that can be written."
-        )
+        raise UsageError(f"The report cannot be written to {report.parent}: name a folder that can be written.")
 
 
 def _discard(_: str) -> None:

@@ -27,12 +27,7 @@ _STATUS = re.compile(r"(?:[A-Z][a-z]+){2,}\.?$")
 _EXIT = re.compile(r"application returned an error code \((?P<code>-?\d+)\)")
 _AVAILABLE = re.compile(r"\s*\d+\. (?P<name>.+?)\s*$")
 # What ncu says after every failure and what says nothing about its reason.
-_AFTERMATH = (
-    "The application returned",
-    "An error occurred while trying",
-    "For more information",
-    "Failed to profile",
-)
+_AFTERMATH = ("The application returned", "An error occurred while trying", "For more information", "Failed to profile")
 
 
 @dataclass(frozen=True)

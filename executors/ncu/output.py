@@ -117,9 +117,7 @@ def _nothing(ended: Ended, heard: Heard, options: NcuOptions) -> ProfilerError:
     """Return the error of a run without a report that no obstacle explains."""
     if heard.profiled:
         return NcuFailed(f"ncu profiled {_launches(heard)} and wrote no report: {_quote(ended, heard)}")
-    if (
-        heard.errors
-    ):  # ncu itself never fails in silence; a command that never met the GPU leaves nothing to say
+    if heard.errors:  # ncu itself never fails in silence; a command that never met the GPU leaves nothing to say
         return NcuFailed(f"ncu failed with exit code {ended.exit_code}: {_quote(ended, heard)}")
     if heard.application_exit or ended.exit_code:
         return ApplicationFailed(
@@ -142,7 +140,9 @@ def _no_kernels(heard: Heard, options: NcuOptions) -> str:
             "No kernel was profiled, and ncu names none that the command launches: leave --kernel and --nvtx-include "
             "out to see what it launches, and check that it runs on the GPU."
         )
-    return "The command launched no kernel on the GPU: check that it uses the GPU, with the same arguments, without kdiag."
+    return (
+        "The command launched no kernel on the GPU: check that it uses the GPU, with the same arguments, without kdiag."
+    )
 
 
 def _interrupted(heard: Heard, kept: Path | None) -> Interrupted:

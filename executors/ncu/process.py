@@ -33,9 +33,7 @@ class _Stream:
 
     show: Callable[[str], object]
     text: str = ""
-    decoder: codecs.IncrementalDecoder = field(
-        default_factory=lambda: codecs.getincrementaldecoder("utf-8")("replace")
-    )
+    decoder: codecs.IncrementalDecoder = field(default_factory=lambda: codecs.getincrementaldecoder("utf-8")("replace"))
 
     def take(self, chunk: bytes) -> None:
         piece = self.decoder.decode(chunk, final=not chunk)
@@ -45,9 +43,7 @@ class _Stream:
                 self.show(piece)
 
 
-def run(
-    command: Sequence[str], env: Mapping[str, str], timeout_s: float, show: Callable[[str], object]
-) -> Ended:
+def run(command: Sequence[str], env: Mapping[str, str], timeout_s: float, show: Callable[[str], object]) -> Ended:
     """Run `command` without input until it ends, the time is over, or the user interrupts; never raises for these.
 
     `show` gets both streams as they come. A command that has to be stopped gets an interrupt first, as from a

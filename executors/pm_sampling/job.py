@@ -8,14 +8,7 @@ import torch
 from kdiag.executors.pm_sampling.collector import CuptiSampler
 from kdiag.executors.pm_sampling.launches import GpuLaunch, Repeater, fingerprint, recorded_launches
 from kdiag.executors.pm_sampling.records import PmCounters, PmRequest, SamplingFailed
-from kdiag.executors.pm_sampling.windows import (
-    Accepted,
-    accepted,
-    data_notes,
-    metric_set,
-    runs_of,
-    sampled_values,
-)
+from kdiag.executors.pm_sampling.windows import Accepted, accepted, data_notes, metric_set, runs_of, sampled_values
 from kdiag.records import Evidence
 from kdiag.rules.load_metrics import load_metrics
 from kdiag.workload import load_kernel, load_module
@@ -80,10 +73,7 @@ def launch_facts(launch: GpuLaunch, window: Accepted) -> Mapping[str, Evidence]:
     grid = (*launch.grid, 1, 1)[:3]
     count = window.launched.launches
     facts: Mapping[str, tuple[float, str]] = {
-        "duration_us": (
-            window.launched.launch_ms * 1e3,
-            f"CUDA events over {count} launches back to back, L2 warm",
-        ),
+        "duration_us": (window.launched.launch_ms * 1e3, f"CUDA events over {count} launches back to back, L2 warm"),
         "grid_size": (launch.blocks, "the captured launch"),
         "grid_x": (grid[0], "the captured launch"),
         "grid_y": (grid[1], "the captured launch"),

@@ -21,9 +21,7 @@ TIMEOUT_S = 120.0  # the first child also waits for `import torch` and the compi
 __all__ = ["PmCounters", "PmRequest", "request", "sample"]
 
 
-def request(
-    workload: Workload, source: Path, kernel: str = "", passes: tuple[str, ...] = ("default",)
-) -> PmRequest:
+def request(workload: Workload, source: Path, kernel: str = "", passes: tuple[str, ...] = ("default",)) -> PmRequest:
     """A request for the first configuration of `workload` with the kernel file `source` as it is on disk now."""
     return PmRequest(workload, Source.of(source), kernel, passes=passes)
 
@@ -42,9 +40,7 @@ def sample(asked: PmRequest, *, timeout_s: float = TIMEOUT_S) -> PmCounters | No
     answer = isolate.run(collect, asked, timeout_s=timeout_s)
     if isinstance(answer, Died):
         return NoCounters(
-            answer.message
-            if answer.message.endswith(".")
-            else f"Sampling the counters failed: {answer.message}."
+            answer.message if answer.message.endswith(".") else f"Sampling the counters failed: {answer.message}."
         )
     return answer
 

@@ -118,9 +118,7 @@ def _strangers(trimmed: Trimmed, window: Window, expected: int) -> str | None:
     """Why another kernel may have run in the window, by the blocks that started in it; None if none did."""
     started = total(trimmed.whole, window.blocks)
     if started is None:
-        return (
-            "The blocks that started were not counted, so that another kernel cannot be ruled out; try again."
-        )
+        return "The blocks that started were not counted, so that another kernel cannot be ruled out; try again."
     if _explained(started / expected):
         return None
     return (

@@ -95,9 +95,7 @@ def runs_of(chosen: MetricSet, passes: Sequence[str]) -> tuple[tuple[SampledMetr
     return tuple(run for name in passes for run in chosen.passes[name])
 
 
-def accepted(
-    sampler: Sampler, launches: Launches, chosen: MetricSet, metrics: Sequence[SampledMetric]
-) -> Accepted:
+def accepted(sampler: Sampler, launches: Launches, chosen: MetricSet, metrics: Sequence[SampledMetric]) -> Accepted:
     """A window sampled in one hardware pass and proved to hold the launches alone. Raises SamplingFailed."""
     names = tuple(dict.fromkeys([*chosen.window.names, *(metric.name for metric in metrics)]))
     interval: int | None = fitting_interval(chosen.interval_ns, launches.expected_ms(WINDOW_MS))
@@ -116,9 +114,7 @@ def accepted(
     raise SamplingFailed("The GPU's buffer for samples ran over at every sampling interval; use ncu.")
 
 
-def sampled_values(
-    windows: Sequence[tuple[Accepted, Sequence[SampledMetric]]],
-) -> Mapping[str, Evidence]:
+def sampled_values(windows: Sequence[tuple[Accepted, Sequence[SampledMetric]]]) -> Mapping[str, Evidence]:
     """The observations of all windows, by canonical name; of several values for one name the largest."""
     found: dict[str, tuple[SampledMetric, float]] = {}
     for window, metrics in windows:
@@ -130,9 +126,7 @@ def sampled_values(
 
 def _evidence(metric: SampledMetric, value: float) -> Evidence:
     described = load_metrics()[metric.metric]
-    text = f"PM sampling, L2 warm: {HOW[metric.reduce]}" + (
-        f"; {metric.difference}" if metric.difference else ""
-    )
+    text = f"PM sampling, L2 warm: {HOW[metric.reduce]}" + (f"; {metric.difference}" if metric.difference else "")
     return Evidence("metric", metric.name, value * described.scale, described.unit, text=text)
 
 

@@ -105,7 +105,5 @@ def _report_bug(error: Exception) -> int:
     with tempfile.NamedTemporaryFile("w", prefix="kdiag-bug-", suffix=".log", delete=False) as log:
         log.write(f"kdiag {__version__}, Python {sys.version}\narguments: {sys.argv[1:]}\n\n")
         traceback.print_exception(error, file=log)
-    click.echo(
-        f"kdiag: this is a bug in kdiag ({type(error).__name__}); please report it with {log.name}", err=True
-    )
+    click.echo(f"kdiag: this is a bug in kdiag ({type(error).__name__}); please report it with {log.name}", err=True)
     return BUG

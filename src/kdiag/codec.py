@@ -84,9 +84,7 @@ def _decode_container(origin: type, hints: tuple[Any, ...], value: object, where
         hints = (hints[0],) * len(value)
     if len(hints) != len(value):
         return _refuse(f"a list of {len(hints)}", value, where)
-    items = [
-        _decode(hint, item, f"{where}[{n}]") for n, (hint, item) in enumerate(zip(hints, value, strict=True))
-    ]
+    items = [_decode(hint, item, f"{where}[{n}]") for n, (hint, item) in enumerate(zip(hints, value, strict=True))]
     return tuple(items) if issubclass(origin, tuple) else items
 
 

@@ -126,9 +126,7 @@ class Journal:
             os.link(part, path)
         except FileExistsError:
             journal.close()
-            raise JournalError(
-                f"{path} holds a run already; resume that one or choose another directory."
-            ) from None
+            raise JournalError(f"{path} holds a run already; resume that one or choose another directory.") from None
         finally:
             part.unlink()
         _sync_folder(path.parent)
@@ -191,9 +189,7 @@ class Journal:
             fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self.close()
-            raise JournalError(
-                f"Another kdiag run is writing {self.path}; wait until it has ended."
-            ) from None
+            raise JournalError(f"Another kdiag run is writing {self.path}; wait until it has ended.") from None
 
 
 def read(path: Path) -> tuple[Event, ...]:

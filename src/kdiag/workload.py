@@ -78,9 +78,7 @@ def of_kernel_file(kernel_file: Path, named: Path | None) -> Workload | CommandW
     if named is not None:
         found = read(named)
         if found.kernel_file.resolve() != kernel_file.resolve():
-            raise WorkloadError(
-                f"{named} is about {found.kernel_file}, not {kernel_file}; name its own workload."
-            )
+            raise WorkloadError(f"{named} is about {found.kernel_file}, not {kernel_file}; name its own workload.")
         return found
     for name in ("kdiag.toml", "workload.py"):
         path = kernel_file.parent / name
@@ -151,12 +149,8 @@ def _read_python(path: Path) -> Workload:
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     missing = [name for name in REQUIRED if name not in functions]
     if missing:
-        raise WorkloadError(
-            f"{path} lacks {', '.join(missing)}; docs/workload.md lists what a workload defines."
-        )
-    if unwritten := [
-        f"{name} has to {text}" for name, node in functions.items() if (text := _to_write(node))
-    ]:
+        raise WorkloadError(f"{path} lacks {', '.join(missing)}; docs/workload.md lists what a workload defines.")
+    if unwritten := [f"{name} has to {text}" for name, node in functions.items() if (text := _to_write(node))]:
         raise WorkloadError(f"{path} is a draft: {'; '.join(unwritten)}.")
     kernel = path.parent / _kernel_file(path, tree)
     if not kernel.is_file():
@@ -167,9 +161,7 @@ def _read_python(path: Path) -> Workload:
 def _to_write(function: ast.FunctionDef) -> str | None:
     """What a function that only raises NotImplementedError says is to be written."""
     match function.body[-1]:
-        case ast.Raise(
-            exc=ast.Call(func=ast.Name(id="NotImplementedError"), args=[ast.Constant(value=str(text))])
-        ):
+        case ast.Raise(exc=ast.Call(func=ast.Name(id="NotImplementedError"), args=[ast.Constant(value=str(text))])):
             return text
     return None
 
@@ -179,9 +171,7 @@ def _kernel_file(path: Path, tree: ast.Module) -> str:
         match node:
             case ast.Assign(targets=[ast.Name(id="KERNEL_FILE")], value=ast.Constant(value=str(name))):
                 return name
-    raise WorkloadError(
-        f'{path} needs KERNEL_FILE = "kernel.py", a plain string relative to the workload file.'
-    )
+    raise WorkloadError(f'{path} needs KERNEL_FILE = "kernel.py", a plain string relative to the workload file.')
 
 
 def read_source(path: Path) -> str:
@@ -240,9 +230,7 @@ def load_kernel(kernel_file: Path, source: Path, *, source_hash: str | None = No
     data = _read_verified(source, source_hash)
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
-    if (
-        str(kernel_file.parent) not in sys.path
-    ):  # last: a module of the package must not hide another of its name
+    if str(kernel_file.parent) not in sys.path:  # last: a module of the package must not hide another of its name
         sys.path.append(str(kernel_file.parent))
     return PackageCopy(name, source, data).load()
 

@@ -3,9 +3,7 @@ import torch
 
 
 @ct.kernel
-def attend_kernel(
-    q, k, v, out, scale: float, TM: ct.Constant[int], TN: ct.Constant[int], TD: ct.Constant[int]
-):
+def attend_kernel(q, k, v, out, scale: float, TM: ct.Constant[int], TN: ct.Constant[int], TD: ct.Constant[int]):
     head, block = ct.bid(1), ct.bid(0)
     query = ct.reshape(
         ct.load(q, index=(head, block, 0), shape=(1, TM, TD), padding_mode=ct.PaddingMode.ZERO), (TM, TD)
@@ -14,9 +12,7 @@ def attend_kernel(
     total = ct.full((TM, 1), 0.0, dtype=ct.float32)
     result = ct.full((TM, TD), 0.0, dtype=ct.float32)
     for at in range(ct.cdiv(k.shape[1], TN)):
-        key = ct.reshape(
-            ct.load(k, index=(head, at, 0), shape=(1, TN, TD), padding_mode=ct.PaddingMode.ZERO), (TN, TD)
-        )
+        key = ct.reshape(ct.load(k, index=(head, at, 0), shape=(1, TN, TD), padding_mode=ct.PaddingMode.ZERO), (TN, TD))
         scores = ct.mma(query, ct.transpose(key), ct.full((TM, TN), 0.0, dtype=ct.float32)) * scale
         inside = at * TN + ct.arange(TN, dtype=ct.int32) < k.shape[1]
         scores = ct.where(ct.reshape(inside, (1, TN)), scores, -1e30)

@@ -17,7 +17,5 @@ def row_loop(x: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(x)
     sms = torch.cuda.get_device_properties(x.device).multi_processor_count
     grid = (min(rows, 2 * sms), 1, 1)
-    ct.launch(
-        torch.cuda.current_stream(), grid, row_loop_kernel, (x, y, rows, 1 << (columns - 1).bit_length())
-    )
+    ct.launch(torch.cuda.current_stream(), grid, row_loop_kernel, (x, y, rows, 1 << (columns - 1).bit_length()))
     return y

@@ -11,29 +11,18 @@ TILE_N = 64
 
 @ct.kernel
 def attention_kernel(
-    q,
-    k,
-    v,
-    o,
-    scale: float,
-    heads: int,
-    length: int,
-    D: ct.Constant[int],
-    TM: ct.Constant[int],
-    TN: ct.Constant[int],
+    q, k, v, o, scale: float, heads: int, length: int, D: ct.Constant[int], TM: ct.Constant[int], TN: ct.Constant[int]
 ):
     block, batch, head = ct.bid(0), ct.bid(1) // heads, ct.bid(1) % heads
     query = ct.reshape(
-        ct.load(q, index=(batch, head, block, 0), shape=(1, 1, TM, D), padding_mode=ct.PaddingMode.ZERO),
-        (TM, D),
+        ct.load(q, index=(batch, head, block, 0), shape=(1, 1, TM, D), padding_mode=ct.PaddingMode.ZERO), (TM, D)
     )
     largest = ct.full((TM, 1), -float("inf"), dtype=ct.float32)
     total = ct.full((TM, 1), 0.0, dtype=ct.float32)
     accumulator = ct.full((TM, D), 0.0, dtype=ct.float32)
     for j in range(ct.cdiv(length, TN)):
         key = ct.reshape(
-            ct.load(k, index=(batch, head, j, 0), shape=(1, 1, TN, D), padding_mode=ct.PaddingMode.ZERO),
-            (TN, D),
+            ct.load(k, index=(batch, head, j, 0), shape=(1, 1, TN, D), padding_mode=ct.PaddingMode.ZERO), (TN, D)
         )
         scores = ct.mma(query, ct.transpose(key), ct.full((TM, TN), 0.0, dtype=ct.float32)) * scale
         inside = j * TN + ct.arange(TN, dtype=ct.int32) < length
@@ -43,8 +32,7 @@ def attention_kernel(
         correction = ct.exp(largest - newest)
         total = total * correction + ct.sum(weights, axis=1, keepdims=True)
         value = ct.reshape(
-            ct.load(v, index=(batch, head, j, 0), shape=(1, 1, TN, D), padding_mode=ct.PaddingMode.ZERO),
-            (TN, D),
+            ct.load(v, index=(batch, head, j, 0), shape=(1, 1, TN, D), padding_mode=ct.PaddingMode.ZERO), (TN, D)
         )
         accumulator = ct.mma(ct.astype(weights, v.dtype), value, accumulator * correction)
         largest = newest

@@ -34,7 +34,5 @@ def layer_norm_kernel(x, weight, bias, y, eps: float, T: ct.Constant[int]):
 
 def layer_norm(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-5) -> torch.Tensor:
     y = torch.empty_like(x)
-    ct.launch(
-        torch.cuda.current_stream(), (x.shape[0], 1, 1), layer_norm_kernel, (x, weight, bias, y, eps, TILE)
-    )
+    ct.launch(torch.cuda.current_stream(), (x.shape[0], 1, 1), layer_norm_kernel, (x, weight, bias, y, eps, TILE))
     return y

@@ -18,9 +18,7 @@ def make_inputs(config, device, seed):
     generator = torch.Generator(device).manual_seed(seed)
     dtype = getattr(torch, config["dtype"])
     x = torch.randn((config["rows"], config["columns"]), generator=generator, device=device).to(dtype)
-    weight, bias = (
-        torch.rand(config["columns"], generator=generator, device=device).to(dtype) for _ in range(2)
-    )
+    weight, bias = (torch.rand(config["columns"], generator=generator, device=device).to(dtype) for _ in range(2))
     return {"x": x, "weight": weight, "bias": bias}
 
 

@@ -18,9 +18,7 @@ def edge_configs():
 def make_inputs(config, device, seed):
     generator = torch.Generator(device).manual_seed(seed)
     cache = torch.randn(config["pages"] * PAGE, generator=generator, device=device)
-    table = torch.randperm(config["pages"], generator=generator, device=device)[: config["used"]].to(
-        torch.int32
-    )
+    table = torch.randperm(config["pages"], generator=generator, device=device)[: config["used"]].to(torch.int32)
     return {"cache": cache, "table": table}
 
 

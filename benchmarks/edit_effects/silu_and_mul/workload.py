@@ -11,10 +11,7 @@ def configs():
 
 def edge_configs():
     """Checked, never timed: columns that do not fill a tile."""
-    return [
-        {"rows": 7, "columns": 1000, "dtype": "bfloat16"},
-        {"rows": 2, "columns": 17, "dtype": "bfloat16"},
-    ]
+    return [{"rows": 7, "columns": 1000, "dtype": "bfloat16"}, {"rows": 2, "columns": 17, "dtype": "bfloat16"}]
 
 
 def make_inputs(config, device, seed):

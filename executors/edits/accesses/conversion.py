@@ -54,10 +54,7 @@ def no_promises(_placed: list[tuple[Conversion, int]], _edited: KernelSource) ->
 
 
 def convert(
-    kernel: KernelView,
-    found: Iterable[Conversion | Refusal],
-    nothing: str,
-    promises: Promises = no_promises,
+    kernel: KernelView, found: Iterable[Conversion | Refusal], nothing: str, promises: Promises = no_promises
 ) -> Outcome:
     """Rewrite what can be; skip with the first refusal, or with `nothing`, when no call can."""
     results = list(found)
@@ -70,22 +67,14 @@ def convert(
         return Skipped(f"line {line}, {code(refused[0].node.func)}: {refused[0].reason}")
     rewrites: dict[cst.CSTNode, Rewrite] = {conversion.node: conversion.rewrite for conversion in conversions}
     names = {name for conversion in conversions for name in conversion.names}
-    first = min(
-        conversions, key=lambda c: (kernel.source.place(c.node).line, kernel.source.place(c.node).column)
-    )
+    first = min(conversions, key=lambda c: (kernel.source.place(c.node).line, kernel.source.place(c.node).column))
     edited = kernel.rewritten(rewrites, names)
     view = view_kernel(edited, kernel.source.function.name.value)
-    made = (
-        promises(_placed(kernel, conversions, view.source), view.source)
-        if isinstance(view, KernelView)
-        else ()
-    )
+    made = promises(_placed(kernel, conversions, view.source), view.source) if isinstance(view, KernelView) else ()
     return Applied(edited, kernel.statement_place(first.node), made)
 
 
-def _placed(
-    kernel: KernelView, conversions: list[Conversion], edited: KernelSource
-) -> list[tuple[Conversion, int]]:
+def _placed(kernel: KernelView, conversions: list[Conversion], edited: KernelSource) -> list[tuple[Conversion, int]]:
     """The line of each converted access in the edited source; nothing when there are more or fewer accesses."""
     before, after = kernel.source.calls(*ACCESSES), edited.calls(*ACCESSES)
     if len(before) != len(after):

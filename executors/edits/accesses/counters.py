@@ -66,9 +66,7 @@ def tile_loop(kernel: KernelView, number: Sum, call: cst.Call) -> cst.BaseExpres
     return _end(loop) if loop is not None and _counts_upwards(kernel, loop, call) else None
 
 
-def is_tile_count(
-    kernel: KernelView, end: cst.BaseExpression, size: str, length: Sum | None, call: cst.Call
-) -> bool:
+def is_tile_count(kernel: KernelView, end: cst.BaseExpression, size: str, length: Sum | None, call: cst.Call) -> bool:
     """Whether `end` is `cdiv(length, size)`, `(length + size - 1) // size` or, of any length, a `num_tiles`."""
     written, place = kernel.resolve(end, end)
     if isinstance(written, cst.Call) and kernel.is_call(written, "num_tiles"):

@@ -12,13 +12,7 @@ from kdiag.executors.edits.accesses.padding_modes import mode_of_value, number
 from kdiag.executors.edits.accesses.range_access import NO_RANGE, TileAccess, tile_access
 from kdiag.executors.edits.accesses.tile_shapes import surrounding_reshape, tile_shape
 from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import (
-    argument,
-    keyword,
-    positional,
-    remove_keyword,
-    set_keyword,
-)
+from kdiag.executors.edits.syntax.kernel_source import argument, keyword, positional, remove_keyword, set_keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.records import Launch
 
@@ -91,21 +85,14 @@ def scatter_to_store(
     return Conversion(call, rewrite, tile, allow_tma and tile.along_last_axis, _names(call))
 
 
-def _access(
-    kernel: KernelView, launches: tuple[Launch, ...], call: cst.Call, values: int
-) -> TileAccess | str:
+def _access(kernel: KernelView, launches: tuple[Launch, ...], call: cst.Call, values: int) -> TileAccess | str:
     """The tile access behind a gather or scatter with that many positional arguments, or why there is none."""
     if len(positional(call)) != values or any(argument.star for argument in call.args):
         return f"it has not exactly {values} plain positional arguments"
     return tile_access(kernel, launches, call)
 
 
-def _is_shaped(
-    kernel: KernelView,
-    reshaped: cst.BaseExpression,
-    place: cst.CSTNode,
-    shape: tuple[str, ...],
-) -> bool:
+def _is_shaped(kernel: KernelView, reshaped: cst.BaseExpression, place: cst.CSTNode, shape: tuple[str, ...]) -> bool:
     """Whether what a `ct.reshape` flattens certainly has that shape."""
     tile = argument(cst.ensure_type(reshaped, cst.Call), 0, "x")
     return tile is not None and tile_shape(kernel, tile, place) == shape

@@ -149,9 +149,7 @@ def broadcast(shapes: list[tuple[str, ...]]) -> tuple[str, ...] | None:
     return tuple(common)
 
 
-def _combined(
-    operator: type[cst.BaseBinaryOp], left: IndexPart | None, right: IndexPart | None
-) -> IndexPart | None:
+def _combined(operator: type[cst.BaseBinaryOp], left: IndexPart | None, right: IndexPart | None) -> IndexPart | None:
     """The sum, difference or product of two parts, of which one at most is a range that keeps counting upwards."""
     if left is None or right is None or (left.size and right.size):
         return None
@@ -162,9 +160,7 @@ def _combined(
         return None
     if operator is cst.Multiply:
         return replace(ranged, start=left.start.times(right.start), shape=shape)
-    return replace(
-        ranged, start=left.start.plus(right.start, -1 if operator is cst.Subtract else 1), shape=shape
-    )
+    return replace(ranged, start=left.start.plus(right.start, -1 if operator is cst.Subtract else 1), shape=shape)
 
 
 def _expanded(part: IndexPart, axis: int) -> IndexPart | None:

@@ -60,9 +60,7 @@ def _binding(view: KernelView, line: cst.CSTNode) -> tuple[str, cst.BaseExpressi
     return None
 
 
-def _outermost(
-    view: KernelView, loop: Loop, value: cst.BaseExpression, steady: dict[str, Loop]
-) -> Loop | None:
+def _outermost(view: KernelView, loop: Loop, value: cst.BaseExpression, steady: dict[str, Loop]) -> Loop | None:
     """The outermost loop around the line, without anything else between, in which no name of the value changes."""
     found: Loop | None = None
     names = names_in(value)
@@ -88,8 +86,7 @@ def _is_pure(view: KernelView, value: cst.BaseExpression) -> bool:
     if any(True for kind in IMPURE for _ in nodes(value, kind)):
         return False
     return all(
-        view.is_call(call, *PURE)
-        or (isinstance(call.func, cst.Attribute) and call.func.attr.value in METHODS)
+        view.is_call(call, *PURE) or (isinstance(call.func, cst.Attribute) and call.func.attr.value in METHODS)
         for call in nodes(value, cst.Call)
     )
 

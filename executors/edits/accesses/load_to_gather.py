@@ -71,9 +71,7 @@ def store_to_scatter(kernel: KernelView, call: cst.Call) -> Conversion | Refusal
     if isinstance(elements, str):
         return _refusal(call, elements)
     written = [code(array), _indices(kernel, elements), "tile"]
-    scatter = cst.ensure_type(
-        cst.parse_expression(_call(kernel, "scatter", written, _carried(call))), cst.Call
-    )
+    scatter = cst.ensure_type(cst.parse_expression(_call(kernel, "scatter", written, _carried(call))), cst.Call)
 
     inner = argument(tile, 0, "x") if isinstance(tile, cst.Call) and kernel.is_call(tile, "reshape") else None
     reshaped = inner is not None and elements.result != elements.shape
@@ -113,18 +111,14 @@ def _elements(kernel: KernelView, call: cst.Call, shape: tuple[str, ...] | None)
     return _Elements(index, shape, axes)
 
 
-def _sizes(
-    kernel: KernelView, expression: cst.BaseExpression | None, call: cst.Call
-) -> tuple[str, ...] | None:
+def _sizes(kernel: KernelView, expression: cst.BaseExpression | None, call: cst.Call) -> tuple[str, ...] | None:
     """The entries of an index or shape, under a name as well; a number or call alone is that of a vector."""
     if expression is None:
         return None
     written, place = kernel.resolve(expression, call)
     if isinstance(written, cst.Tuple):
         return shape_text(written) if kernel.bindings.same(written, place, call) else None
-    return (
-        (code(expression),) if isinstance(expression, cst.Integer) or kernel.is_call(written, "bid") else None
-    )
+    return (code(expression),) if isinstance(expression, cst.Integer) or kernel.is_call(written, "bid") else None
 
 
 def _axes(order: cst.Arg | None, rank: int) -> tuple[int, ...] | None:
@@ -145,8 +139,7 @@ def _untranslatable(kernel: KernelView, call: cst.Call) -> str | None:
     if any(given.star for given in call.args):
         return "its arguments are unpacked"
     if any(
-        "IndexedWithInt64" in code(given.annotation)
-        for given in nodes(kernel.source.function.params, cst.Annotation)
+        "IndexedWithInt64" in code(given.annotation) for given in nodes(kernel.source.function.params, cst.Annotation)
     ):
         return "the kernel indexes with 64 bits, and the ranges of a gather count with 32"
     unknown = [name for name in UNTRANSLATABLE if keyword(call, name) is not None]

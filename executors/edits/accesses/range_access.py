@@ -10,12 +10,7 @@ from dataclasses import dataclass, replace
 import libcst as cst
 
 from kdiag.executors.edits.accesses.index_parts import IndexPart, IndexReader, broadcast
-from kdiag.executors.edits.accesses.inside import (
-    Proofs,
-    shown_by_launches,
-    tile_start,
-    why_not_inside,
-)
+from kdiag.executors.edits.accesses.inside import Proofs, shown_by_launches, tile_start, why_not_inside
 from kdiag.executors.edits.accesses.masks import is_unchecked, read_bounds
 from kdiag.executors.edits.accesses.scalars import is_parameter
 from kdiag.executors.edits.accesses.sums import Sum
@@ -104,9 +99,7 @@ def _entries(kernel: KernelView, call: cst.Call) -> list[_Entry]:
     """The entries of the index of a gather or scatter."""
     indices = call.args[1].value
     written, place = kernel.resolve(indices, call)
-    elements = (
-        [element.value for element in written.elements] if isinstance(written, cst.Tuple) else [indices]
-    )
+    elements = [element.value for element in written.elements] if isinstance(written, cst.Tuple) else [indices]
     place = place if isinstance(written, cst.Tuple) else call
     reader, same = IndexReader(kernel, call), kernel.bindings.same
     return [

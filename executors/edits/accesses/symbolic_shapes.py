@@ -17,9 +17,7 @@ REDUCTIONS = ("sum", "max", "min", "prod")
 SCALARS = ("bid", "num_blocks", "cdiv", "num_tiles")
 
 
-def written_shape(
-    view: KernelView, expression: cst.BaseExpression | None, place: cst.CSTNode
-) -> Shape | None:
+def written_shape(view: KernelView, expression: cst.BaseExpression | None, place: cst.CSTNode) -> Shape | None:
     """The numbers in a shape that is written as a tuple or as one number; None where one is not certain."""
     if expression is None:
         return None

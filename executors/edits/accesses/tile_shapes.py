@@ -33,9 +33,7 @@ def shape_text(expression: cst.BaseExpression | None) -> tuple[str, ...] | None:
     return tuple(code(element.value) for element in expression.elements)
 
 
-def tile_shape(
-    kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode
-) -> tuple[str, ...] | None:
+def tile_shape(kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode) -> tuple[str, ...] | None:
     """The shape of a tile: of the call that makes it, or of the first operand known to have more than one element.
 
     An operand that would widen the result is not seen; the compiler then refuses the edited kernel.

@@ -81,8 +81,6 @@ def _item_bytes(array: ArrayArgument) -> int:
 def _size(launch: Launch, text: str) -> int | None:
     if text.isdecimal():
         return int(text)
-    found = (
-        each.value for each in launch.arguments if isinstance(each, ScalarArgument) and each.name == text
-    )
+    found = (each.value for each in launch.arguments if isinstance(each, ScalarArgument) and each.name == text)
     value = next(found, None)
     return value if isinstance(value, int) else None

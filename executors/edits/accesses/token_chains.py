@@ -125,9 +125,7 @@ def _sum(expression: cst.BaseExpression) -> tuple[cst.BaseExpression | None, int
 
 def binds(line: cst.BaseStatement) -> set[str]:
     """The names that a simple statement binds."""
-    bound = {
-        name for assign in nodes(line, cst.Assign) for t in assign.targets for name in names_in(t.target)
-    }
+    bound = {name for assign in nodes(line, cst.Assign) for t in assign.targets for name in names_in(t.target)}
     for augmented in nodes(line, cst.AugAssign):
         bound |= names_in(augmented.target)
     for annotated in nodes(line, cst.AnnAssign):

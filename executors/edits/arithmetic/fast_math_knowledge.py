@@ -67,9 +67,7 @@ class Math:
                 parts = [part]
             case cst.BinaryOperation(left=left, right=right):
                 parts = [left, right]
-            case cst.Call() if (
-                self.member(node) in ELEMENTWISE | REDUCTIONS | {"truediv", "pow"} and node.args
-            ):
+            case cst.Call() if self.member(node) in ELEMENTWISE | REDUCTIONS | {"truediv", "pow"} and node.args:
                 parts = [node.args[0].value, *(a.value for a in node.args[1:2] if a.keyword is None)]
         found = [self._unknown(part) for part in parts]
         known = [names for names in found if names is not None]
@@ -79,9 +77,7 @@ class Math:
         """Whether it stands in a choice by dtype already."""
         while not isinstance(node, STATEMENTS):
             node = self.kernel.parents[node]
-            if isinstance(node, cst.IfExp) and any(
-                a.attr.value == "dtype" for a in nodes(node.test, cst.Attribute)
-            ):
+            if isinstance(node, cst.IfExp) and any(a.attr.value == "dtype" for a in nodes(node.test, cst.Attribute)):
                 return True
         return False
 
@@ -130,9 +126,7 @@ class Math:
 
     def quotient(self, left: cst.BaseExpression, right: cst.BaseExpression) -> cst.Call:
         """An approximate division."""
-        made = cst.Call(
-            cst.parse_expression(f"{self.tile}.truediv"), [cst.Arg(bare(left)), cst.Arg(bare(right))]
-        )
+        made = cst.Call(cst.parse_expression(f"{self.tile}.truediv"), [cst.Arg(bare(left)), cst.Arg(bare(right))])
         return self.flushed(self.approximate(made))
 
 

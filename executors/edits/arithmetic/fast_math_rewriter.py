@@ -54,9 +54,7 @@ class Rewriter(m.MatcherDecoratableTransformer):
         return self._rewritten(original_node, updated_node, new)
 
     @m.leave(m.BinaryOperation(operator=m.Power()))
-    def power(
-        self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation
-    ) -> cst.BaseExpression:
+    def power(self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation) -> cst.BaseExpression:
         """`x ** -0.5` as a reciprocal root."""
         if "pow" not in self._recipe.calls or not is_minus_half(original_node.right):
             return updated_node
@@ -65,9 +63,7 @@ class Rewriter(m.MatcherDecoratableTransformer):
         return self._rewritten(original_node, updated_node, self.math.call("rsqrt", updated_node.left))
 
     @m.leave(m.BinaryOperation(operator=m.Divide()))
-    def quotient(
-        self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation
-    ) -> cst.BaseExpression:
+    def quotient(self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation) -> cst.BaseExpression:
         """`x / y` as `x * factor` or as a call."""
         sign = updated_node.operator
         assert isinstance(sign, cst.Divide)
@@ -80,11 +76,7 @@ class Rewriter(m.MatcherDecoratableTransformer):
             return updated_node
         if isinstance(new, Factor):
             new = updated_node.with_changes(operator=cst.Multiply(before, after), right=new.value)
-        return (
-            updated_node
-            if self._decides(original_node)
-            else self._rewritten(original_node, updated_node, new)
-        )
+        return updated_node if self._decides(original_node) else self._rewritten(original_node, updated_node, new)
 
     @m.leave(m.AugAssign(operator=m.DivideAssign()))
     def assignment(self, original_node: cst.AugAssign, updated_node: cst.AugAssign) -> cst.BaseSmallStatement:

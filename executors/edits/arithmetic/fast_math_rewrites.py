@@ -81,9 +81,7 @@ def _times_log2_e(expression: cst.BaseExpression) -> cst.BinaryOperation:
     return cst.BinaryOperation(as_factor(expression), cst.Multiply(), cst.Float(LOG2_E))
 
 
-def _power_of_two(
-    math: Math, original: cst.Call, updated: cst.Call, power: cst.BaseExpression
-) -> cst.BaseExpression:
+def _power_of_two(math: Math, original: cst.Call, updated: cst.Call, power: cst.BaseExpression) -> cst.BaseExpression:
     """The call with this argument as an exp2; the layout around the argument stays where it was the only one."""
     args = [updated.args[0].with_changes(value=power)]
     if len(original.args) > 1:

@@ -13,13 +13,7 @@ from kdiag.executors.edits.arithmetic.local_functions import Functions
 from kdiag.executors.edits.syntax.kernel_source import TileNames, nodes
 
 Environment = dict[str, Kind | None]
-ARITHMETIC_ASSIGNMENTS = (
-    cst.AddAssign,
-    cst.SubtractAssign,
-    cst.MultiplyAssign,
-    cst.DivideAssign,
-    cst.PowerAssign,
-)
+ARITHMETIC_ASSIGNMENTS = (cst.AddAssign, cst.SubtractAssign, cst.MultiplyAssign, cst.DivideAssign, cst.PowerAssign)
 
 
 class Flow:
@@ -113,8 +107,7 @@ class Flow:
                 self._bind(statement.target, value, self._expression(value, environment), environment)
             case cst.AugAssign():
                 kind = combined(
-                    self._expression(statement.target, environment),
-                    self._expression(statement.value, environment),
+                    self._expression(statement.target, environment), self._expression(statement.value, environment)
                 )
                 kept = isinstance(statement.operator, ARITHMETIC_ASSIGNMENTS)
                 self._bind(statement.target, None, kind if kept else None, environment)
@@ -127,11 +120,7 @@ class Flow:
             environment.update(dict.fromkeys(names_bound(walrus)))
 
     def _bind(
-        self,
-        target: cst.BaseExpression,
-        value: cst.BaseExpression | None,
-        kind: Kind | None,
-        environment: Environment,
+        self, target: cst.BaseExpression, value: cst.BaseExpression | None, kind: Kind | None, environment: Environment
     ) -> None:
         if isinstance(target, cst.Name):
             environment[target.value] = kind
@@ -146,11 +135,7 @@ class Flow:
 
     def _expression(self, node: cst.BaseExpression, environment: Environment) -> Kind | None:
         function = None
-        if (
-            isinstance(node, cst.Call)
-            and isinstance(node.func, cst.Name)
-            and node.func.value not in environment
-        ):
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value not in environment:
             function = self._functions.get(node.func.value)
         if function is not None and isinstance(node, cst.Call) and function.name.value not in self._active:
             kind = self._call(node, function, environment)

@@ -10,9 +10,7 @@ import libcst as cst
 
 from kdiag.executors.edits.syntax.kernel_source import TileNames, argument, dotted
 
-TRANSCENDENTAL = frozenset(
-    {"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"}
-)
+TRANSCENDENTAL = frozenset({"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"})
 RESHAPING = frozenset({"reshape", "permute", "transpose", "extract", "broadcast_to", "expand_dims"})
 ELEMENTWISE = TRANSCENDENTAL | RESHAPING | {"abs", "negative", "floor", "ceil", "cumsum", "cumprod"}
 REDUCTIONS = frozenset({"sum", "max", "min", "prod"})
@@ -147,9 +145,7 @@ def _call(call: cst.Call, names: TileNames, known: Known) -> Kind | None:
     return kind
 
 
-def _cast(
-    before: Kind | None, dtype: cst.BaseExpression | None, names: TileNames, known: Known
-) -> Kind | None:
+def _cast(before: Kind | None, dtype: cst.BaseExpression | None, names: TileNames, known: Known) -> Kind | None:
     """What a cast makes of a tile of this kind: another dtype by its name is not float32, one behind a name may be."""
     if dtype is None:
         return None

@@ -34,9 +34,7 @@ def float32_values(kernel: KernelSource) -> Values:
     """What is known of the kernel's expressions. Its parameters count as numbers: arrays take part in no arithmetic."""
     constants = _constants(kernel)
     flow = Flow(kernel.names, local_functions(kernel.module), constants)
-    parameters: Environment = {
-        parameter.name.value: Kind.NUMBER for parameter in kernel.function.params.params
-    }
+    parameters: Environment = {parameter.name.value: Kind.NUMBER for parameter in kernel.function.params.params}
     flow.block(kernel.function.body, constants | parameters)
     return _gathered(flow)
 

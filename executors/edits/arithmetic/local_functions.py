@@ -54,10 +54,7 @@ def changed_for_others(rewritten: Rewritten) -> tuple[str, ...]:
 
 
 def with_functions(
-    kernel: KernelSource,
-    edited: Mapping[cst.FunctionDef, cst.FunctionDef],
-    calls: Calls,
-    general: set[cst.FunctionDef],
+    kernel: KernelSource, edited: Mapping[cst.FunctionDef, cst.FunctionDef], calls: Calls, general: set[cst.FunctionDef]
 ) -> Rewritten:
     """The file with the kernel and functions exchanged for what they become, shared functions being copied.
 
@@ -81,9 +78,7 @@ def with_functions(
     return Rewritten(source, tuple(sorted(public)))
 
 
-def _with_callers(
-    kernel: KernelSource, edited: Iterable[cst.FunctionDef], calls: Calls
-) -> set[cst.FunctionDef]:
+def _with_callers(kernel: KernelSource, edited: Iterable[cst.FunctionDef], calls: Calls) -> set[cst.FunctionDef]:
     """Beside the edited functions, those between them and the kernel, which may have to call a copy."""
     found, waiting = set(edited), list(edited)
     while waiting:
@@ -113,9 +108,7 @@ def _around(kernel: KernelSource, node: cst.CSTNode) -> cst.FunctionDef:
     return node
 
 
-def _is_owned(
-    kernel: KernelSource, function: cst.FunctionDef, calls: Calls, general: set[cst.FunctionDef]
-) -> bool:
+def _is_owned(kernel: KernelSource, function: cst.FunctionDef, calls: Calls, general: set[cst.FunctionDef]) -> bool:
     """Whether a function is mentioned nowhere but in calls that the kernel leads to, and others may have it changed."""
     name = function.name.value
     called = {call.func for call, target in calls.items() if target is function}

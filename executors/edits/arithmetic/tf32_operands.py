@@ -94,9 +94,7 @@ def _bound_dtype(kernel: KernelSource, name: str, place: cst.CSTNode) -> str | N
     return operand_dtype(kernel, assigned[-1][1], assigned[-1][0]) if assigned else None
 
 
-def _assigned(
-    kernel: KernelSource, name: str, place: cst.CSTNode
-) -> list[tuple[cst.CSTNode, cst.BaseExpression]]:
+def _assigned(kernel: KernelSource, name: str, place: cst.CSTNode) -> list[tuple[cst.CSTNode, cst.BaseExpression]]:
     """The assignments of a name that stand above a place, and what each assigns."""
     at = kernel.positions[place].start.line
     above = [one for one in nodes(kernel.function, cst.Assign) if kernel.positions[one].start.line < at]

@@ -103,11 +103,7 @@ def _narrowed_product(configs):
 
 
 def run('''
-NARROW = edited(
-    BEFORE,
-    ("def run(", NARROWED),
-    ("list(configurations())", "_narrowed_product(list(configurations()))"),
-)
+NARROW = edited(BEFORE, ("def run(", NARROWED), ("list(configurations())", "_narrowed_product(list(configurations()))"))
 FROZEN = edited(
     BEFORE,
     (

@@ -80,11 +80,7 @@ UNPADDED = UNPADDED.replace("x.shape[0] > x.shape[0] or width", "width")  # what
 
 def _launch(length: int) -> Launch:
     blocks, array = -(-length // 1024), ("float32", (length,), (1,))
-    arguments = (
-        ArrayArgument("x", *array),
-        ArrayArgument("z", *array),
-        ScalarArgument("T", 1024, constant=True),
-    )
+    arguments = (ArrayArgument("x", *array), ArrayArgument("z", *array), ScalarArgument("T", 1024, constant=True))
     return Launch("double", (blocks,), arguments)
 
 
@@ -94,29 +90,13 @@ NEVER = (_launch(1000), _launch(1025))
 
 EXAMPLES: tuple[Example, ...] = (
     Example("a vector", "double", "all", _add(checked=True), ADDED),
-    Example(
-        "some launches divide",
-        "double",
-        "all",
-        _add(checked=True),
-        ADDED,
-        launches=(_launch(2048), _launch(5)),
-    ),
+    Example("some launches divide", "double", "all", _add(checked=True), ADDED, launches=(_launch(2048), _launch(5))),
     Example("a row without padding", "softmax", "reads", SOFTMAX, UNPADDED),
     Example(
-        "no launch divides",
-        "double",
-        "all",
-        _add(checked=True),
-        refused="in every captured launch",
-        launches=NEVER,
+        "no launch divides", "double", "all", _add(checked=True), refused="in every captured launch", launches=NEVER
     ),
     Example("decided already", "double", "all", ADDED, refused="check_bounds is decided already"),
-    Example(
-        "an index before the array", "double", "all", BEFORE, refused="how far `index` in its index goes"
-    ),
-    Example(
-        "made for the launch", "double", "all", MADE, refused="`x.view(-1)`, passed for x, would be computed"
-    ),
+    Example("an index before the array", "double", "all", BEFORE, refused="how far `index` in its index goes"),
+    Example("made for the launch", "double", "all", MADE, refused="`x.view(-1)`, passed for x, would be computed"),
     Example("another file launches", "double", "all", ELSEWHERE, refused="no ct.launch of double"),
 )

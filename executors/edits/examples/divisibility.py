@@ -69,14 +69,7 @@ MADE = _rows(declared=False).replace("(x, y, stride, 64)", "(x, y, int(stride), 
 
 EXAMPLES: tuple[Example, ...] = (
     Example("rows of a flat array", "double", "stride", _rows(declared=False), _rows(declared=True)),
-    Example(
-        "known from the launches",
-        "double",
-        "stride",
-        PLAIN,
-        _rows(declared=True, annotated=False),
-        launches=EVEN,
-    ),
+    Example("known from the launches", "double", "stride", PLAIN, _rows(declared=True, annotated=False), launches=EVEN),
     Example("the start of a slice", "window", "first", _window(declared=False), _window(declared=True)),
     Example("unknown without launches", "double", "stride", PLAIN, refused="no run-time scalar that is"),
     Example("never divisible", "double", "stride", PLAIN, refused="in no captured launch", launches=ODD),

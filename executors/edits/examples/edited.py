@@ -10,9 +10,7 @@ def edited(source: str, *changes: tuple[str, str]) -> str:
     return source
 
 
-def sized(
-    name: str, kernel: str, variant: str, before: str, after: str | None = None, *, refused: str = ""
-) -> Example:
+def sized(name: str, kernel: str, variant: str, before: str, after: str | None = None, *, refused: str = "") -> Example:
     """An example whose variant spells its settings, all of them numbers: "tile_m=64,tile_n=128"."""
     settings = dict(word.split("=") for word in variant.split(","))
     numbers = {name: int(value) for name, value in settings.items()}

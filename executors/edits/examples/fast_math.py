@@ -121,12 +121,7 @@ def _refused(name: str, variant: str, before: str, reason: str) -> Example:
 EXAMPLES: tuple[Example, ...] = (
     _edit("softmax", "all", "softmax", (softmax(EXP, DIVIDE), softmax(EXP2, FAST_DIVIDE))),
     _edit("softmax, exp alone", "exp2", "softmax", (softmax(EXP, DIVIDE), softmax(EXP2, DIVIDE))),
-    _edit(
-        "softmax, division alone",
-        "approx-division",
-        "softmax",
-        (softmax(EXP, DIVIDE), softmax(EXP, FAST_DIVIDE)),
-    ),
+    _edit("softmax, division alone", "approx-division", "softmax", (softmax(EXP, DIVIDE), softmax(EXP, FAST_DIVIDE))),
     _edit(
         "softmax, one division a row",
         "reciprocal",
@@ -140,16 +135,10 @@ EXAMPLES: tuple[Example, ...] = (
         f"ct.truediv(a, 1.0 + ct.exp2(-a * 1.4426950408889634, flush_to_zero=True), {APPROX}) * b",
     ),
     _elementwise(
-        "a root in the divisor",
-        "rsqrt",
-        "a / ct.sqrt(b * b + EPS)",
-        "a * ct.rsqrt(b * b + EPS, flush_to_zero=True)",
+        "a root in the divisor", "rsqrt", "a / ct.sqrt(b * b + EPS)", "a * ct.rsqrt(b * b + EPS, flush_to_zero=True)"
     ),
     _elementwise(
-        "the reciprocal of a root",
-        "rsqrt",
-        "a * (1 / ct.sqrt(b + EPS))",
-        "a * ct.rsqrt(b + EPS, flush_to_zero=True)",
+        "the reciprocal of a root", "rsqrt", "a * (1 / ct.sqrt(b + EPS))", "a * ct.rsqrt(b + EPS, flush_to_zero=True)"
     ),
     _elementwise(
         "a root and a mean",
@@ -184,8 +173,7 @@ EXAMPLES: tuple[Example, ...] = (
         (
             elementwise("a / b", "x.dtype"),
             elementwise(
-                f"ct.truediv(a, b, {APPROX}) if a.dtype == ct.float32 and b.dtype == ct.float32 else a / b",
-                "x.dtype",
+                f"ct.truediv(a, b, {APPROX}) if a.dtype == ct.float32 and b.dtype == ct.float32 else a / b", "x.dtype"
             ),
         ),
     ),
@@ -207,10 +195,7 @@ EXAMPLES: tuple[Example, ...] = (
         ),
     ),
     _elementwise(
-        "log2(e) in a number",
-        "exp2-folded",
-        "ct.exp(a * n)",
-        f"ct.exp2(a * (n * {LOG2_E}), flush_to_zero=True)",
+        "log2(e) in a number", "exp2-folded", "ct.exp(a * n)", f"ct.exp2(a * (n * {LOG2_E}), flush_to_zero=True)"
     ),
     _elementwise("a root", "rsqrt", "ct.sqrt(a)", f"ct.sqrt(a, {APPROX})"),
     _elementwise("a power", "rsqrt", "a ** -0.5 + ct.rsqrt(b)", f"{ROOT.format('a')} + {ROOT.format('b')}"),
@@ -233,13 +218,6 @@ EXAMPLES: tuple[Example, ...] = (
     _refused("numbers alone", "approx-division", elementwise("a * (n / 2)"), "no division"),
     _refused("index arithmetic", "all", elementwise("a * (n // 2)"), "no exponential, root or division"),
     _refused("fast already", "all", softmax(EXP2, FAST_DIVIDE), "no exponential, root or division"),
-    _refused(
-        "a bucket of a quantizer", "all", elementwise("ct.astype(a / b, ct.int8)"), "quantizes in line 11"
-    ),
-    _refused(
-        "a divisor that is no row value",
-        "reciprocal",
-        elementwise("a / b"),
-        "no division by a value of the row",
-    ),
+    _refused("a bucket of a quantizer", "all", elementwise("ct.astype(a / b, ct.int8)"), "quantizes in line 11"),
+    _refused("a divisor that is no row value", "reciprocal", elementwise("a / b"), "no division by a value of the row"),
 )

@@ -34,9 +34,7 @@ def count(x, w, total, ROUNDS: ct.Constant[int], T: ct.Constant[int]):
 """
 
 
-WEIGHT = (
-    "weight = ct.astype(ct.load(w, {}, (1, TN), padding_mode=ct.PaddingMode.ZERO), ct.float32)  # a row\n"
-)
+WEIGHT = "weight = ct.astype(ct.load(w, {}, (1, TN), padding_mode=ct.PaddingMode.ZERO), ct.float32)  # a row\n"
 LINES = ("# the weights of all rows\n", WEIGHT.format("(0, 0)"))
 POSITIONS = ("positions = ct.arange(T, dtype=ct.int32)\n", "weight = ct.gather(w, positions)\n")
 BY_PART = ("positions = part + ct.arange(T, dtype=ct.int32)\n", POSITIONS[1])
@@ -66,11 +64,7 @@ EXAMPLES: tuple[Example, ...] = (
         nested(outside=_at(1, POSITIONS)),
     ),
     Example(
-        "what the outer loop changes",
-        "count",
-        "loads",
-        nested(inside=_at(3, BY_PART)),
-        nested(between=_at(2, BY_PART)),
+        "what the outer loop changes", "count", "loads", nested(inside=_at(3, BY_PART)), nested(between=_at(2, BY_PART))
     ),
     _refused("before the loop already", gradient(before=_at(1, LINES)), "the same in every round"),
     _refused(
@@ -89,15 +83,11 @@ EXAMPLES: tuple[Example, ...] = (
         "not certainly inside the array",
     ),
     _refused(
-        "another tile in every round",
-        gradient(inside=_at(2, (WEIGHT.format("(row, 0)"),))),
-        "the same in every round",
+        "another tile in every round", gradient(inside=_at(2, (WEIGHT.format("(row, 0)"),))), "the same in every round"
     ),
     _refused(
         "a gather that trusts its positions",
-        nested(inside=_at(3, POSITIONS)).replace(
-            "gather(w, positions", "gather(w, positions, check_bounds=False"
-        ),
+        nested(inside=_at(3, POSITIONS)).replace("gather(w, positions", "gather(w, positions, check_bounds=False"),
         "does not check its bounds",
     ),
 )

@@ -57,13 +57,9 @@ EXAMPLES: tuple[Example, ...] = (
     Example("another value", "row_sum", "loads=1", _row_sum(TEN), _row_sum(", latency=1")),
     Example("no hint at all", "row_sum", "none", _row_sum(TEN, ", latency=3"), _row_sum()),
     Example("all that is in the loop", "row_sum", "all=10", _row_sum(), _row_sum(TEN)),
-    Example(
-        "the second gather", "scale", "gather-2=10", _scale(), _scale(second="\n            latency=10,")
-    ),
+    Example("the second gather", "scale", "gather-2=10", _scale(), _scale(second="\n            latency=10,")),
     Example("scatters", "scale", "scatters=3", _scale(), _scale(scatter=", latency=3")),
-    Example(
-        "a store after the loop", "row_sum", "stores=3", _row_sum(), refused="line 10: ct.store is in no loop"
-    ),
+    Example("a store after the loop", "row_sum", "stores=3", _row_sum(), refused="line 10: ct.store is in no loop"),
     Example("straight-line code", "copy", "loads=10", COPY, refused="straight-line code ignores latency"),
     Example("nothing to offer", "copy", "", COPY, refused="straight-line code ignores latency"),
     Example("set already", "row_sum", "loads=10", _row_sum(TEN), refused="latency is 10 already"),

@@ -155,17 +155,11 @@ EXAMPLES: tuple[Example, ...] = (
             "    sm_count = torch.cuda.get_device_properties(x.device).multi_processor_count\n    ct.launch",
         ),
     ),
-    sized(
-        "persistent already", "double", "blocks-per-sm=1", ROWS_LOOPED, refused="loops over its items already"
-    ),
+    sized("persistent already", "double", "blocks-per-sm=1", ROWS_LOOPED, refused="loops over its items already"),
     sized("the result of an atomic", "double", "blocks-per-sm=1", COUNTER, refused="blocks may wait"),
     sized("a launch that is not seen", "double", "blocks-per-sm=1", UNSEEN, refused="no launch of double"),
     Example(
-        "a value goes to the next item",
-        "double",
-        INVERSE,
-        CARRIED,
-        refused="total goes from one item to the next",
+        "a value goes to the next item", "double", INVERSE, CARRIED, refused="total goes from one item to the next"
     ),
     Example("nothing to undo", "double", INVERSE, ROWS, refused="no loop over items"),
 )

@@ -45,14 +45,10 @@ READ = _norm().replace("    row = ct.bid(0)\n", "    row = ct.bid(0)\n    width 
 EXAMPLES: tuple[Example, ...] = (
     Example("columns stay", "norm", "shape", _norm(), _norm(FIXED, IMPORT), launches=SAME),
     Example("a constant already", "norm", "shape", _norm(), _norm(FIXED, IMPORT), launches=CONSTANT),
-    Example(
-        "imported already", "norm", "strides", _norm(imported=IMPORT), _norm(STRIDES, IMPORT), launches=SAME
-    ),
+    Example("imported already", "norm", "strides", _norm(imported=IMPORT), _norm(STRIDES, IMPORT), launches=SAME),
     Example("both", "norm", "shape,strides", _norm(), _norm(BOTH, IMPORT), launches=SAME),
     Example("no launches", "norm", "shape", _norm(), refused="only captured launches can say"),
-    Example(
-        "one launch", "norm", "shape", _norm(), refused="no captured launch says that", launches=SAME[:1]
-    ),
+    Example("one launch", "norm", "shape", _norm(), refused="no captured launch says that", launches=SAME[:1]),
     Example(
         "columns change",
         "norm",
@@ -61,10 +57,6 @@ EXAMPLES: tuple[Example, ...] = (
         refused="the last extent of x changes",
         launches=(_launch(8, 100), _launch(8, 50)),
     ),
-    Example(
-        "its extent is read", "norm", "shape", READ, refused="reads extents or strides of x", launches=SAME
-    ),
-    Example(
-        "annotated", "norm", "shape", _norm(FIXED, IMPORT), refused="no parameter without", launches=SAME
-    ),
+    Example("its extent is read", "norm", "shape", READ, refused="reads extents or strides of x", launches=SAME),
+    Example("annotated", "norm", "shape", _norm(FIXED, IMPORT), refused="no parameter without", launches=SAME),
 )

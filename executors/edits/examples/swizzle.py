@@ -47,13 +47,7 @@ PADDED = ONE_AXIS.replace("tile_n),)", "tile_n) + 7,)")
 
 EXAMPLES: tuple[Example, ...] = (
     sized("two axes of blocks", "matmul", "group_size_m=8", PRODUCT, PRODUCT.replace(AXES, GROUPED)),
-    sized(
-        "one axis of blocks",
-        "matmul",
-        "group_size_m=8",
-        ONE_AXIS,
-        ONE_AXIS.replace(_ROW_MAJOR, _ROW_MAJOR_GROUPED),
-    ),
+    sized("one axis of blocks", "matmul", "group_size_m=8", ONE_AXIS, ONE_AXIS.replace(_ROW_MAJOR, _ROW_MAJOR_GROUPED)),
     sized(
         "inside a persistent loop",
         "matmul",
@@ -61,13 +55,7 @@ EXAMPLES: tuple[Example, ...] = (
         PRODUCT_LOOPED,
         PRODUCT_LOOPED.replace(_IN_LOOP_BEFORE, IN_LOOP),
     ),
-    sized(
-        "grouped already",
-        "matmul",
-        "group_size_m=4",
-        PRODUCT.replace(AXES, GROUPED),
-        refused="grouped already",
-    ),
+    sized("grouped already", "matmul", "group_size_m=4", PRODUCT.replace(AXES, GROUPED), refused="grouped already"),
     sized("more blocks than tiles", "matmul", "group_size_m=8", PADDED, refused="whole rows of tiles"),
     sized("no product", "double", "group_size_m=8", ROWS, refused="no matrix product"),
 )

@@ -35,9 +35,7 @@ EXAMPLES: tuple[Example, ...] = (
         "matmul_kernel",
         "tf32",
         _kernel(LOADS + "        accumulator = ct.mma(a_tile, b_tile, accumulator)\n"),
-        _kernel(
-            LOADS + GUARDS + "        accumulator = ct.mma(a_tile_operand, b_tile_operand, accumulator)\n"
-        ),
+        _kernel(LOADS + GUARDS + "        accumulator = ct.mma(a_tile_operand, b_tile_operand, accumulator)\n"),
     ),
     Example(
         "the accumulator is a keyword and comments stay",

@@ -145,14 +145,10 @@ EXAMPLES: tuple[Example, ...] = (
     *RANGES,
     Example("rows of a softmax, padded with -inf", "softmax", "tile-load-store", SOFTMAX, SOFTMAX_TILES),
     Example("a vector's loads, the store stays", "add", "tile-load", ADD, ADD_LOADS),
-    Example(
-        "a loop over the tiles of a row, without TMA", "scale", "tile-load-store-no-tma", SCALE, SCALE_NO_TMA
-    ),
+    Example("a loop over the tiles of a row, without TMA", "scale", "tile-load-store-no-tma", SCALE, SCALE_NO_TMA),
     Example("one element spread over its range", "norm", "tile-load-store", NORM, NORM_TILES),
     Example("a row tile back to a gather", "copy", "gather-scatter", ROW_COPY, ROW_COPY_GATHERED),
-    _refused(
-        "a mask", _gather("(row, columns)", ", mask=columns < offset"), "not certain to begin before `offset`"
-    ),
+    _refused("a mask", _gather("(row, columns)", ", mask=columns < offset"), "not certain to begin before `offset`"),
     _refused("a padding value", _gather("(row, columns)", ", padding_value=1.0"), "padding_value=1.0"),
     _refused("an element offset", _gather("(row, columns + offset)"), "from `offset` is not aligned"),
     _refused("a range of another size", _gather("(row, ct.bid(1) * OTHER + columns)"), "aligned to a tile"),
@@ -164,10 +160,5 @@ EXAMPLES: tuple[Example, ...] = (
         "not certainly a contiguous range",
     ),
     _refused("nothing to scatter", _gather("(row, columns)"), "no ct.scatter", variant="tile-store"),
-    _refused(
-        "a store of unknown shape",
-        _gather("(row, columns[::2])"),
-        "does not follow",
-        variant="gather-scatter",
-    ),
+    _refused("a store of unknown shape", _gather("(row, columns[::2])"), "does not follow", variant="gather-scatter"),
 )

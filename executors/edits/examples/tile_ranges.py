@@ -123,11 +123,7 @@ RANGES: tuple[Example, ...] = (
     Example("a page", "page", "tile-load", PAGED.format(unchecked=", check_bounds=False"), PAGED_TILES),
     Example("a transposed tile to a gather", "square", "gather-scatter", SQUARE, SQUARE_GATHERED),
     Example(
-        "a page that may not exist",
-        "page",
-        "tile-load",
-        PAGED.format(unchecked=""),
-        refused="only check_bounds=False",
+        "a page that may not exist", "page", "tile-load", PAGED.format(unchecked=""), refused="only check_bounds=False"
     ),
     Example(
         "an offset that only launches show to be inside",

@@ -57,9 +57,7 @@ def _double(*changes: tuple[str, str]) -> str:
 
 
 LITERAL_GRID = _double(("(cdiv(x.shape[0], block), 1, 1)", "((x.shape[0] + 255) // 256, 1, 1)"))
-LITERAL_ARGUMENT = _double(
-    ("(x, y, block))", "(x, y, 256))"), ("cdiv(x.shape[0], block)", "cdiv(x.shape[0], 256)")
-)
+LITERAL_ARGUMENT = _double(("(x, y, block))", "(x, y, 256))"), ("cdiv(x.shape[0], block)", "cdiv(x.shape[0], 256)"))
 TWO_LITERALS = _double(("(x, y, block))", "(x, y, 256))"))
 WORKSPACE = _double(
     (
@@ -87,9 +85,7 @@ def blocks(x):
 """
 )
 FROM_DATA = _double(
-    ("block: int = 256", ""),
-    ("(x, )", "(x)"),
-    ("    y =", "    block = 1 << (x.shape[0] - 1).bit_length()\n    y ="),
+    ("block: int = 256", ""), ("(x, )", "(x)"), ("    y =", "    block = 1 << (x.shape[0] - 1).bit_length()\n    y =")
 )
 TUNED = _double(
     (
@@ -165,10 +161,7 @@ EXAMPLES = (
         FROM_DATA,
         edited(
             FROM_DATA,
-            (
-                "block = 1 << (x.shape[0] - 1).bit_length()",
-                "block = min(1024, 1 << (x.shape[0] - 1).bit_length())",
-            ),
+            ("block = 1 << (x.shape[0] - 1).bit_length()", "block = min(1024, 1 << (x.shape[0] - 1).bit_length())"),
         ),
     ),
     sized(
@@ -186,19 +179,9 @@ EXAMPLES = (
         refused="neither the grid nor a loop of the kernel counts tiles of T",
     ),
     sized(
-        "the wrapper demands multiples",
-        "double_kernel",
-        "block=512",
-        DEMANDED,
-        refused="demands something of block",
+        "the wrapper demands multiples", "double_kernel", "block=512", DEMANDED, refused="demands something of block"
     ),
-    sized(
-        "a tuner chooses",
-        "double_kernel",
-        "block=512",
-        TUNED,
-        refused="the launch of double_kernel is autotuned",
-    ),
+    sized("a tuner chooses", "double_kernel", "block=512", TUNED, refused="the launch of double_kernel is autotuned"),
     sized(
         "nothing counts tiles of this size",
         "double_kernel",

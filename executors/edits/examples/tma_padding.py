@@ -96,11 +96,7 @@ EXAMPLES: tuple[Example, ...] = (
     _refused("zeros already", LOAD.format("ZERO"), "pads with anything but zeros"),
     _refused("undetermined", "ct.load(x, (block, 0), (ROWS, T))", "pads with anything but zeros"),
     _refused("no TMA wanted", ROW.replace("latency=2", "allow_tma=False"), "allow_tma=False is set"),
-    _refused(
-        "a shape under a name",
-        LOAD.format("NEG_INF").replace("(ROWS, T)", "SHAPE"),
-        "not written out as tuples",
-    ),
+    _refused("a shape under a name", LOAD.format("NEG_INF").replace("(ROWS, T)", "SHAPE"), "not written out as tuples"),
     _refused("rows that TMA cannot address", ROW, "strides or address TMA cannot use", _launch(1001)),
     Example(
         "nothing combined",

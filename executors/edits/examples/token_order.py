@@ -62,9 +62,7 @@ FLOATS = Launch(
     ),
 )
 EXPANDED = Launch(
-    "halves_kernel",
-    (8, 1, 1),
-    (ArrayArgument("x", "float32", (8, 128), (0, 1)), ScalarArgument("T", 64, True)),
+    "halves_kernel", (8, 1, 1), (ArrayArgument("x", "float32", (8, 128), (0, 1)), ScalarArgument("T", 64, True))
 )
 
 EXAMPLES: tuple[Example, ...] = (
@@ -107,13 +105,7 @@ EXAMPLES: tuple[Example, ...] = (
         SEPARATE,
         refused="keeps only accesses to one array in order",
     ),
-    Example(
-        "a loop in place",
-        "scale_kernel",
-        "loads-first",
-        IN_PLACE_LOOP,
-        refused="line 8: x is read and written",
-    ),
+    Example("a loop in place", "scale_kernel", "loads-first", IN_PLACE_LOOP, refused="line 8: x is read and written"),
     Example("a ticket", "sums_kernel", "relaxed-atomics", TICKET, refused="what atomic_add returns is used"),
     Example("a count beside a store", "sums_kernel", "relaxed-atomics", COUNTED, refused="totals may count"),
     Example("read back", "sums_kernel", "relaxed-atomics", READ_BACK, refused="totals is not only added to"),

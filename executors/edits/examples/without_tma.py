@@ -52,9 +52,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example("the second store", "split", "store-2", _split(), _split(second=OFF_BELOW)),
     Example("a load that says True", "split", "loads", _split(load=", allow_tma=True"), _split(load=OFF)),
     Example("those left over", "split", "stores", _split(first=OFF), _split(first=OFF, second=OFF_BELOW)),
-    Example(
-        "the load of a view", "shift", "load-2", VIEW.format(off=""), VIEW.format(off=", allow_tma=False")
-    ),
+    Example("the load of a view", "shift", "load-2", VIEW.format(off=""), VIEW.format(off=", allow_tma=False")),
     Example("set already", "split", "loads", _split(load=OFF), refused="False on every ct.load already"),
     Example("set on that store", "split", "store-1", _split(first=OFF), refused="on every ct.store already"),
     Example("scatter takes no allow_tma", "copy", "stores", SCATTER, refused="the kernel has no ct.store"),

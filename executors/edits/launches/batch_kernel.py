@@ -5,14 +5,7 @@ import libcst as cst
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.launches.batch_loop import BatchLoop
 from kdiag.executors.edits.syntax.bindings import Bindings, names_in
-from kdiag.executors.edits.syntax.kernel_source import (
-    KernelSource,
-    argument,
-    dotted,
-    integer,
-    nodes,
-    positional,
-)
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
 
 MOST_ITEMS = 65535  # blocks along the second axis of a grid
 ITEM = "item"
@@ -77,9 +70,7 @@ def _unfit(read: KernelSource, found: BatchLoop) -> str | None:
     if any(integer(argument(call, 0, "axis")) != 0 for call in read.calls("bid")) or read.calls("num_blocks"):
         return "the kernel uses more than one axis of the grid, or its size"
     if returned is not None or not isinstance(kernel.body, cst.IndentedBlock):
-        return (
-            f"line {read.place(returned or kernel.body).line}: the kernel returns early or stands on one line"
-        )
+        return f"line {read.place(returned or kernel.body).line}: the kernel returns early or stands on one line"
     bindings = Bindings(kernel, read.parents, read.positions)
     if not all(bindings.is_bound_once(parameter) for parameter in found.columns):
         return "the kernel binds the name of an array again"
@@ -109,9 +100,7 @@ def batched_loop(read: KernelSource, found: BatchLoop, kernel: str, check: str) 
     """One launch behind the guard, and the loop as it was for what the guard refuses."""
     items, names = "items", [dotted(element.value) or "" for element in _elements(found.loop)]
     first = cst.parse_statement(f"{items} = list({read.text(found.loop.iter)})")
-    first = cst.ensure_type(first, cst.SimpleStatementLine).with_changes(
-        leading_lines=found.loop.leading_lines
-    )
+    first = cst.ensure_type(first, cst.SimpleStatementLine).with_changes(leading_lines=found.loop.leading_lines)
     by_parameter = dict(zip(found.columns, names, strict=True))
     stream = read.text(found.launch.args[0].value)
     passed = cst.ensure_type(positional(found.launch)[3], cst.Tuple)

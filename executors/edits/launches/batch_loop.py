@@ -121,11 +121,7 @@ def _targets(loop: cst.For) -> list[str] | None:
 
 
 def _launch(
-    read: KernelSource,
-    loop: cst.For,
-    call: cst.Call,
-    targets: list[str],
-    local: dict[str, cst.BaseExpression],
+    read: KernelSource, loop: cst.For, call: cst.Call, targets: list[str], local: dict[str, cst.BaseExpression]
 ) -> BatchLoop | Skipped:
     """The loop with what its launch passes, each tensor of an item once and everything else the same for all items."""
     line = read.place(call).line
@@ -135,15 +131,8 @@ def _launch(
         return Skipped(f"line {line}: the arguments of ct.launch are not written out as a tuple")
     values = dict(zip(parameters, (element.value for element in passed.elements), strict=True))
     columns = {name: parameter for parameter, value in values.items() if (name := dotted(value)) in targets}
-    others = {
-        name
-        for parameter, value in values.items()
-        if dotted(value) not in targets
-        for name in names_in(value)
-    }
-    arrays = {
-        array for call in read.calls(*MEMORY) if (array := dotted(argument(call, 0, "array"))) is not None
-    }
+    others = {name for parameter, value in values.items() if dotted(value) not in targets for name in names_in(value)}
+    arrays = {array for call in read.calls(*MEMORY) if (array := dotted(argument(call, 0, "array"))) is not None}
     if set(columns) != set(targets) or others & {*targets, *local} or not arrays.issuperset(columns.values()):
         return Skipped(f"line {line}: the launch passes more of an item than its tensors")
     if any(_read_later(read, loop, target) for target in targets):
@@ -192,11 +181,7 @@ def _counted(expression: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.Ba
     """What is divided by what, rounded up."""
     if isinstance(expression, cst.Call):
         name = (dotted(expression.func) or "").rpartition(".")[2]
-        if (
-            len(expression.args) == 2
-            and name in ("cdiv", "ceil_div", "div_up")
-            and keyword(expression, "") is None
-        ):
+        if len(expression.args) == 2 and name in ("cdiv", "ceil_div", "div_up") and keyword(expression, "") is None:
             return expression.args[0].value, expression.args[1].value
         inner = expression.args[0].value if name == "ceil" and len(expression.args) == 1 else None
         if isinstance(inner, cst.BinaryOperation) and isinstance(inner.operator, cst.Divide):
@@ -205,9 +190,7 @@ def _counted(expression: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.Ba
         tile = expression.right
         rounded = f"{_code(tile)} - 1"
         added = expression.left
-        if isinstance(added, cst.BinaryOperation) and _code(added.with_changes(lpar=(), rpar=())).endswith(
-            rounded
-        ):
+        if isinstance(added, cst.BinaryOperation) and _code(added.with_changes(lpar=(), rpar=())).endswith(rounded):
             inner = added.left
             if isinstance(added.operator, cst.Subtract) and isinstance(inner, cst.BinaryOperation):
                 plus = isinstance(inner.operator, cst.Add) and _code(inner.right) == _code(tile)

@@ -31,10 +31,7 @@ def told(read: KernelSource, calls: list[BlockCall], item: str) -> dict[cst.CSTN
     for call, helper in calls:
         changes[call] = lambda updated: set_keyword(cst.ensure_type(updated, cst.Call), block, item)
         last = helper.params.params[-1]
-        added = [
-            last.with_changes(comma=cst.MaybeSentinel.DEFAULT),
-            cst.Param(cst.Name(block), comma=last.comma),
-        ]
+        added = [last.with_changes(comma=cst.MaybeSentinel.DEFAULT), cst.Param(cst.Name(block), comma=last.comma)]
         changes[helper.params] = to(helper.params.with_changes(params=[*helper.params.params[:-1], *added]))
         for asked in read.calls(BLOCK, within=helper):
             changes[asked] = to(cst.Name(block))
@@ -51,9 +48,7 @@ def _calls(read: KernelSource, helper: cst.FunctionDef) -> Iterator[cst.Call]:
 def _is_plain(read: KernelSource, helper: cst.FunctionDef) -> bool:
     """Whether a function asks for the block along x and nothing else, and takes one more parameter at its end."""
     params = helper.params
-    others = (
-        params.kwonly_params or params.star_kwarg or isinstance(params.star_arg, cst.Param | cst.ParamStar)
-    )
+    others = params.kwonly_params or params.star_kwarg or isinstance(params.star_arg, cst.Param | cst.ParamStar)
     asked = [integer(argument(call, 0, "axis")) for call in read.calls(BLOCK, within=helper)]
     return (
         isinstance(read.parents[helper], cst.Module)

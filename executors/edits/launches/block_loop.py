@@ -77,9 +77,7 @@ class BlockLoop:
                 changes[node] = to(cst.Name(item))
         return changes
 
-    def _looped(
-        self, start: int, item: str, names: Mapping[int, str], drop: bool, above: Sequence[int]
-    ) -> Change:
+    def _looped(self, start: int, item: str, names: Mapping[int, str], drop: bool, above: Sequence[int]) -> Change:
         """The kernel's body with everything from `start` on in the loop, but for the statements `above` it."""
         many, tile = len(self.counts) > 1, self.view.tile
         new = [axis for axis, name in names.items() if name == fresh_name(self.view.source, NAMES[axis])]
@@ -95,9 +93,7 @@ class BlockLoop:
             lines = getattr(rest[0], "leading_lines", ())
             header = getattr(rest[0], "trailing_whitespace", None) if drop else None
             rest = [_without_gap(rest[1]), *rest[2:]] if drop else [_without_lines(rest[0]), *rest[1:]]
-            block = cst.IndentedBlock(
-                body=guarded(rest), header=header or cst.TrailingWhitespace(), footer=body.footer
-            )
+            block = cst.IndentedBlock(body=guarded(rest), header=header or cst.TrailingWhitespace(), footer=body.footer)
             loop = cst.For(target=cst.Name(item), iter=items, body=block)
             first, *others = [*added, loop]
             together = [*before, first.with_changes(leading_lines=lines), *others]
@@ -163,9 +159,7 @@ class BlockLoop:
         """Whether it is `ct.bid(0) + ct.bid(1) * ct.num_blocks(0)`, with exactly these axes in the grid."""
         match node:
             case cst.BinaryOperation(
-                left=low,
-                operator=cst.Add(),
-                right=cst.BinaryOperation(left=high, operator=cst.Multiply(), right=width),
+                left=low, operator=cst.Add(), right=cst.BinaryOperation(left=high, operator=cst.Multiply(), right=width)
             ):
                 width, _ = self.view.resolve(width, node)
                 called = [self._axis(low, BLOCK), self._axis(high, BLOCK)]

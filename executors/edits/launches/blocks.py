@@ -7,33 +7,13 @@ import libcst as cst
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.syntax.attribute_calls import is_unread
 from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import (
-    KernelSource,
-    argument,
-    dotted,
-    integer,
-    nodes,
-    positional,
-)
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
 from kdiag.executors.edits.syntax.kernel_view import KernelView
 
 ATOMICS = tuple(f"atomic_{name}" for name in ("add", "max", "min", "and", "or", "xor", "xchg", "cas"))
 ORDERED = ("atomic_xchg", "atomic_cas")
 ACCESSES = ("load", "store", "gather", "scatter", "num_tiles", *ATOMICS)
-BUILTINS = (
-    "range",
-    "min",
-    "max",
-    "len",
-    "int",
-    "float",
-    "bool",
-    "abs",
-    "print",
-    "isinstance",
-    "tuple",
-    "slice",
-)
+BUILTINS = ("range", "min", "max", "len", "int", "float", "bool", "abs", "print", "isinstance", "tuple", "slice")
 BLOCK, BLOCKS = "bid", "num_blocks"
 MOST_CALLS = 4  # functions that call one another
 
@@ -44,9 +24,7 @@ def independence(read: KernelSource) -> Skipped | None:
         for call in read.calls(*ATOMICS, within=function):
             member = read.names.resolve(call.func)
             if member in ORDERED or not isinstance(read.parents[call], cst.Expr):
-                return _at(
-                    read, call, f"uses the result of {dotted(call.func)}: blocks may wait for one another"
-                )
+                return _at(read, call, f"uses the result of {dotted(call.func)}: blocks may wait for one another")
         for node, member in _members(read, function):
             if member.startswith("grid_dependency_control"):
                 return _at(read, node, "waits for another kernel, once for each block")
@@ -72,9 +50,7 @@ def foreign_calls(read: KernelSource, known: Sequence[cst.FunctionDef] = ()) -> 
             if isinstance(call.func, cst.Name) and call.func.value not in BUILTINS:
                 name = call.func.value
                 if read.names.resolve(call.func) is None and not any(True for _ in _defined(read, name)):
-                    return _at(
-                        read, call, f"calls {name}, which is not in this file and may use the block number"
-                    )
+                    return _at(read, call, f"calls {name}, which is not in this file and may use the block number")
     return None
 
 
@@ -110,16 +86,10 @@ def axis_calls(view: KernelView, member: str) -> list[tuple[cst.Call, int]] | Sk
 def strided_loop(view: KernelView) -> cst.For | None:
     """A loop over a range that starts at the block number and has a step: a kernel that is persistent already."""
     for loop in nodes(view.source.function.body, cst.For):
-        if (
-            not isinstance(loop.iter, cst.Call)
-            or dotted(loop.iter.func) != "range"
-            or len(loop.iter.args) != 3
-        ):
+        if not isinstance(loop.iter, cst.Call) or dotted(loop.iter.func) != "range" or len(loop.iter.args) != 3:
             continue
         start, _, step = (arg.value for arg in loop.iter.args)
-        if view.is_call(view.resolve(start, loop)[0], BLOCK) or view.is_call(
-            view.resolve(step, loop)[0], BLOCKS
-        ):
+        if view.is_call(view.resolve(start, loop)[0], BLOCK) or view.is_call(view.resolve(step, loop)[0], BLOCKS):
             return loop
     return None
 
@@ -127,9 +97,7 @@ def strided_loop(view: KernelView) -> cst.For | None:
 def arrays(read: KernelSource) -> list[str]:
     """The kernel's parameters that certainly are arrays: they are read, written, or asked for their shape."""
     accessed = _accessed(read, read.function, ACCESSES, 0)
-    asked = [
-        a for a in nodes(read.function.body, cst.Attribute) if a.attr.value in ("shape", "ndim", "strides")
-    ]
+    asked = [a for a in nodes(read.function.body, cst.Attribute) if a.attr.value in ("shape", "ndim", "strides")]
     accessed |= {a.value.value for a in asked if isinstance(a.value, cst.Name)}
     return [p.name.value for p in read.function.params.params if p.name.value in accessed]
 
@@ -164,11 +132,7 @@ def _members(read: KernelSource, function: cst.FunctionDef) -> Iterator[tuple[cs
 
 def _defined(read: KernelSource, name: str) -> Iterator[cst.FunctionDef]:
     for function in read.parents:
-        if (
-            isinstance(function, cst.FunctionDef)
-            and function.name.value == name
-            and function is not read.function
-        ):
+        if isinstance(function, cst.FunctionDef) and function.name.value == name and function is not read.function:
             yield function
 
 

@@ -21,9 +21,7 @@ def loop_start(view: KernelView, statements: Sequence[cst.BaseStatement]) -> int
     return len(statements)
 
 
-def raised(
-    view: KernelView, statements: Sequence[cst.BaseStatement], needed: set[str]
-) -> list[int] | Skipped:
+def raised(view: KernelView, statements: Sequence[cst.BaseStatement], needed: set[str]) -> list[int] | Skipped:
     """Which of the statements to repeat must not be: those that once change a parameter, by parameters alone.
 
     `needed` are the parameters that must keep their value.
@@ -71,9 +69,7 @@ def _is_common(view: KernelView, line: cst.BaseStatement) -> bool:
         return False
     written = written_arrays(view.source)
     known = {p.name.value for p in view.source.function.params.params}
-    reads = [
-        call for call in nodes(line, cst.Call) if not view.is_call(call, "num_tiles", "num_blocks", "cdiv")
-    ]
+    reads = [call for call in nodes(line, cst.Call) if not view.is_call(call, "num_tiles", "num_blocks", "cdiv")]
     passed = {name for call in reads for arg in call.args for name in names_in(arg.value)}
     if passed & written or (not written <= known and passed & known):
         return False

@@ -16,9 +16,7 @@ from kdiag.executors.edits.syntax.appending import appended, comment_kept
 from kdiag.executors.edits.syntax.bindings import name_nodes
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, positional
 
-ELSEWHERE = (
-    "the kernel takes one more argument, {name}: code outside this file that launches it has to pass it"
-)
+ELSEWHERE = "the kernel takes one more argument, {name}: code outside this file that launches it has to pass it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +102,7 @@ def with_argument(
 def _launch_call(read: KernelSource, call: cst.Call) -> LaunchCall | Skipped:
     line, values = read.place(call).line, positional(call)
     statement: cst.CSTNode = call
-    while not isinstance(
-        statement, cst.SimpleStatementLine | cst.Module | cst.Lambda | cst.SimpleStatementSuite
-    ):
+    while not isinstance(statement, cst.SimpleStatementLine | cst.Module | cst.Lambda | cst.SimpleStatementSuite):
         statement = read.parents[statement]
     if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) > 1:
         return Skipped(f"line {line}: the launch is no statement on a line of its own")

@@ -108,9 +108,7 @@ def _kernels(
     return None
 
 
-def _named(
-    read: KernelSource, wrapper: Wrapper, name: str, place: cst.CSTNode, steps: int
-) -> set[str] | None:
+def _named(read: KernelSource, wrapper: Wrapper, name: str, place: cst.CSTNode, steps: int) -> set[str] | None:
     """The kernels that a name stands for: a function of the file, or what the file keeps in a dictionary."""
     if wrapper.is_global(name, place):
         return {name} if _defines(read, name) else None
@@ -130,11 +128,7 @@ def _cached(read: KernelSource, cache: cst.BaseExpression, item: int, steps: int
                 continue
             wrapper = Wrapper.around(read, assign)
             value = assign.value
-            if (
-                isinstance(wrapper, Skipped)
-                or not isinstance(value, cst.Tuple)
-                or item >= len(value.elements)
-            ):
+            if isinstance(wrapper, Skipped) or not isinstance(value, cst.Tuple) or item >= len(value.elements):
                 return None
             here = _kernels(read, wrapper, value.elements[item].value, assign, steps + 1)
             if here is None:
@@ -163,9 +157,7 @@ def _site(read: KernelSource, wrapper: Wrapper, call: cst.Call, launches: list[c
     return Site(wrapper, call, grid, arguments, slot, own[1])
 
 
-def _written(
-    read: KernelSource, call: cst.Call
-) -> tuple[cst.BaseExpression | None, cst.BaseExpression | None]:
+def _written(read: KernelSource, call: cst.Call) -> tuple[cst.BaseExpression | None, cst.BaseExpression | None]:
     """What stands for the grid and for the arguments in a launch or a search."""
     if read.names.resolve(call.func) == "launch":
         return argument(call, 1, "grid"), argument(call, 3, "kernel_args")
@@ -185,9 +177,7 @@ def _strays(read: KernelSource, launched: list[cst.CSTNode], unknown: list[cst.C
             continue
         hinted = isinstance(parent, cst.Attribute) and parent.attr.value == HINTS
         passed = isinstance(parent, cst.Arg) and isinstance(read.parents[parent], cst.Call)
-        helper = passed and (dotted(cst.ensure_type(read.parents[parent], cst.Call).func) or "").endswith(
-            HINTS
-        )
+        helper = passed and (dotted(cst.ensure_type(read.parents[parent], cst.Call).func) or "").endswith(HINTS)
         named = isinstance(parent, cst.Assign) and parent.value is name
         if not (hinted or helper or named or any(name in name_nodes(e) for e in launched)):
             return _at(read, name, f"uses {kernel} in a way that is not understood")

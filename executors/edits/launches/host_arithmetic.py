@@ -5,17 +5,10 @@ import libcst as cst
 from kdiag.executors.edits.syntax.kernel_source import argument, dotted
 from kdiag.executors.edits.syntax.kernel_view import code
 
-SIGNS: dict[type[cst.BaseBinaryOp], str] = {
-    cst.Add: "+",
-    cst.Subtract: "-",
-    cst.Multiply: "*",
-    cst.FloorDivide: "//",
-}
+SIGNS: dict[type[cst.BaseBinaryOp], str] = {cst.Add: "+", cst.Subtract: "-", cst.Multiply: "*", cst.FloorDivide: "//"}
 
 
-def rounded_up(
-    expression: cst.BaseExpression,
-) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+def rounded_up(expression: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
     """The operands of a division that rounds up: `cdiv(a, b)`, `ceil(a / b)`, `(a + b - 1) // b`, `-(a // -b)`.
 
     Sizes are below 2**31, so a float64 quotient that is no integer is never rounded to one.
@@ -24,16 +17,14 @@ def rounded_up(
         case cst.Call() if (dotted(expression.func) or "").rpartition(".")[2] == "cdiv":
             one, other = argument(expression, 0, "x"), argument(expression, 1, "y")
             return None if one is None or other is None else (one, other)
-        case cst.Call(args=[cst.Arg(value=cst.BinaryOperation(left=a, operator=cst.Divide(), right=b))]) if (
-            dotted(expression.func) in ("math.ceil", "ceil")
-        ):
+        case cst.Call(args=[cst.Arg(value=cst.BinaryOperation(left=a, operator=cst.Divide(), right=b))]) if dotted(
+            expression.func
+        ) in ("math.ceil", "ceil"):
             return a, b
         case cst.UnaryOperation(
             operator=cst.Minus(),
             expression=cst.BinaryOperation(
-                left=a,
-                operator=cst.FloorDivide(),
-                right=cst.UnaryOperation(operator=cst.Minus(), expression=b),
+                left=a, operator=cst.FloorDivide(), right=cst.UnaryOperation(operator=cst.Minus(), expression=b)
             ),
         ):
             return a, b

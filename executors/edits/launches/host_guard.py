@@ -136,11 +136,7 @@ class _Writer:
 
     def _simple(self, expression: cst.BaseExpression, what: str) -> str:
         """The expression's text, if it can be evaluated once more."""
-        calls = [
-            call
-            for call in nodes(expression, cst.Call)
-            if self._launch.read.names.resolve(call.func) != "cdiv"
-        ]
+        calls = [call for call in nodes(expression, cst.Call) if self._launch.read.names.resolve(call.func) != "cdiv"]
         if calls or any(True for _ in nodes(expression, cst.NamedExpr)):
             raise NotWritable(f"`{code(expression)}`, passed for {what}, would be computed twice")
         return code(expression)
@@ -160,9 +156,7 @@ def _assigned(launch: LaunchCall, name: cst.Name) -> cst.BaseExpression | None:
 
 def _bracketed(text: str) -> str:
     """The text as a factor."""
-    simple = isinstance(
-        cst.parse_expression(text), cst.Name | cst.Attribute | cst.Subscript | cst.Call | cst.Integer
-    )
+    simple = isinstance(cst.parse_expression(text), cst.Name | cst.Attribute | cst.Subscript | cst.Call | cst.Integer)
     return text if simple or (text.startswith("(") and _closes_last(text)) else f"({text})"
 
 

@@ -13,13 +13,7 @@ from kdiag.executors.edits.launches.grid import Site
 from kdiag.executors.edits.launches.host_arithmetic import SIGNS, grouped, rounded_up
 from kdiag.executors.edits.launches.wrapper import Value, Wrapper
 from kdiag.executors.edits.syntax.bindings import Binding
-from kdiag.executors.edits.syntax.kernel_source import (
-    KernelSource,
-    dotted,
-    integer,
-    nodes,
-    positional,
-)
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, integer, nodes, positional
 from kdiag.executors.edits.syntax.kernel_view import code
 
 KEEP_SHAPE = ("contiguous", "detach", "clone", "to", "cuda", "float", "half", "bfloat16", "requires_grad_")
@@ -84,9 +78,7 @@ class HostValues:
 
     def argument_of(self, name: str) -> Value | None:
         """What is passed for a parameter that is a number."""
-        return next(
-            (value for known, value in self._passed if known == name and name not in self._arrays), None
-        )
+        return next((value for known, value in self._passed if known == name and name not in self._arrays), None)
 
     def made_size(self, name: str, axis: int) -> Value | None:
         """The size along an axis that an array was made with: in `torch.empty((rows, columns))`."""
@@ -129,9 +121,7 @@ class HostValues:
             case cst.Subscript(value=shape, slice=[cst.SubscriptElement(slice=cst.Index(value=at))]):
                 array, axis = _shaped(shape), integer(at)
                 return None if array is None or axis is None else self._of_array(array, place, axis)
-            case cst.Call(
-                func=cst.Attribute(value=array, attr=cst.Name(value="size")), args=[cst.Arg(value=at)]
-            ):
+            case cst.Call(func=cst.Attribute(value=array, attr=cst.Name(value="size")), args=[cst.Arg(value=at)]):
                 axis = integer(at)
                 return None if axis is None else self._of_array(array, place, axis)
             case cst.Call(func=cst.Attribute(value=array, attr=cst.Name(value="numel")), args=[]):
@@ -175,9 +165,7 @@ class HostValues:
                 if binding is None or binding.value is None:
                     return binding
                 return self._shape_of(binding.value, binding.node, steps + 1) or binding
-            case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method))) if (
-                method in KEEP_SHAPE
-            ):
+            case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method))) if method in KEEP_SHAPE:
                 return self._shape_of(inner, place, steps + 1)
             case cst.Call(args=[cst.Arg(value=inner), *_]) if dotted(array.func) in LIKE:
                 return self._shape_of(inner, place, steps + 1)
@@ -198,9 +186,7 @@ class HostValues:
             return f"{grouped(left)} {sign} {grouped(right)}"
         return None
 
-    def _by_function(
-        self, expression: cst.BaseExpression
-    ) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    def _by_function(self, expression: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
         """The operands of a call of the file's own function that divides and rounds up."""
         values = positional(expression) if isinstance(expression, cst.Call) else []
         name = dotted(expression.func) if isinstance(expression, cst.Call) else None

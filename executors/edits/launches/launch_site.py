@@ -14,9 +14,7 @@ class LaunchSite:
         self.read = read
         self.launch = launch
         self.wrapper = function_around(read, launch)
-        self.bindings = (
-            Bindings(self.wrapper, read.parents, read.positions) if self.wrapper is not None else None
-        )
+        self.bindings = Bindings(self.wrapper, read.parents, read.positions) if self.wrapper is not None else None
 
     def passed(self, parameter: str) -> cst.BaseExpression | Skipped:
         """The expression in the launch's tuple of arguments."""
@@ -100,9 +98,7 @@ def _assigned(statement: cst.Assign | cst.AnnAssign, name: str) -> cst.BaseExpre
     return None
 
 
-def _items(
-    expression: cst.BaseExpression | cst.BaseAssignTargetExpression,
-) -> list[cst.BaseExpression] | None:
+def _items(expression: cst.BaseExpression | cst.BaseAssignTargetExpression) -> list[cst.BaseExpression] | None:
     """What stands in a tuple or list that is written out; None for anything else."""
     if not isinstance(expression, cst.Tuple | cst.List):
         return None

@@ -100,9 +100,7 @@ def _items(view: KernelView, loop: cst.For, site: Site) -> cst.BaseExpression | 
         usable = site.wrapper.same((expression, place), (expression, site.grid_slot))
         if wanted is not None and usable and form.of_host(expression, place) == wanted:
             return expression
-    return Skipped(
-        f"line {line}: the grid is not the smaller of the kernel's number of items and another number"
-    )
+    return Skipped(f"line {line}: the grid is not the smaller of the kernel's number of items and another number")
 
 
 def _smallest(value: Value) -> list[Value]:
@@ -126,9 +124,7 @@ def _unrolled(view: KernelView, loop: cst.For) -> Change:
         front = [line for line in front if not _is_for(view, line, unused)]
         named = isinstance(start, cst.Name) and any(start.value in names_bound(line) for line in front)
         block = code(start) if named else f"{view.tile}.{BLOCK}(0)"
-        item = statement(f"{code(changed.target)} = {block}").with_changes(
-            leading_lines=changed.leading_lines
-        )
+        item = statement(f"{code(changed.target)} = {block}").with_changes(leading_lines=changed.leading_lines)
         item = item.with_changes(trailing_whitespace=inner.header)
         return body.with_changes(body=[*front, item, *inner.body], footer=[*inner.footer, *body.footer])
 
@@ -139,9 +135,7 @@ def _is_for(view: KernelView, line: cst.BaseStatement, unused: Sequence[str]) ->
     """Whether a statement, without any comment, only names what the loop alone used."""
     match line:
         case cst.SimpleStatementLine(
-            body=[
-                cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=cst.Call() as value)
-            ]
+            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=cst.Call() as value)]
         ):
             return name in unused and view.is_call(value, BLOCK, BLOCKS) and "#" not in code(line)
     return False

@@ -14,17 +14,7 @@ from kdiag.executors.edits.syntax.kernel_view import code
 from kdiag.executors.edits.syntax.rewriting import Change, appended, before, to
 
 SM_COUNT = "multi_processor_count"
-KEEP_DEVICE = (
-    "view",
-    "reshape",
-    "flatten",
-    "contiguous",
-    "detach",
-    "clone",
-    "transpose",
-    "unsqueeze",
-    "squeeze",
-)
+KEEP_DEVICE = ("view", "reshape", "flatten", "contiguous", "detach", "clone", "transpose", "unsqueeze", "squeeze")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,19 +69,12 @@ class ResidentGrid:
             for name in self.added.values():
                 last = plain[-1]
                 gap = plain[-2].comma if len(plain) > 1 else cst.MaybeSentinel.DEFAULT
-                after = (
-                    gap
-                    if isinstance(gap, cst.Comma)
-                    else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-                )
+                after = gap if isinstance(gap, cst.Comma) else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
                 annotation = cst.Annotation(cst.Name("int"))
                 plain[-1:] = [
                     last.with_changes(comma=after, whitespace_after_param=cst.SimpleWhitespace("")),
                     cst.Param(
-                        cst.Name(name),
-                        annotation,
-                        comma=last.comma,
-                        whitespace_after_param=last.whitespace_after_param,
+                        cst.Name(name), annotation, comma=last.comma, whitespace_after_param=last.whitespace_after_param
                     ),
                 ]
             return parameters.with_changes(params=plain)
@@ -105,17 +88,11 @@ class ResidentGrid:
         where = site.wrapper.statement(site.grid_slot), site.wrapper.statement(site.arguments)
         line = self.read.place(site.call).line
         if not site.own_arguments:
-            return Skipped(
-                f"line {line}: the kernel cannot count its items, and its arguments are used elsewhere"
-            )
+            return Skipped(f"line {line}: the kernel cannot count its items, and its arguments are used elsewhere")
         if site.wrapper.closure(site.grid) or site.wrapper.closure(site.arguments):
-            return Skipped(
-                f"line {line}: the kernel cannot count its items, and the launch is one of a search"
-            )
+            return Skipped(f"line {line}: the kernel cannot count its items, and the launch is one of a search")
         if self.read.positions[where[0]].start.line > self.read.positions[where[1]].start.line:
-            return Skipped(
-                f"line {line}: the kernel cannot count its items, and its arguments come before the grid"
-            )
+            return Skipped(f"line {line}: the kernel cannot count its items, and its arguments come before the grid")
         return dict(self.added)
 
     def _grid(self, site: Site, names: Mapping[int, str], many: str) -> cst.Tuple:
@@ -166,13 +143,9 @@ def _same_device(
                 if binding is None or binding.value is None:
                     return
                 expression, place = binding.value, binding.node
-            case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method))) if (
-                method in KEEP_DEVICE
-            ):
+            case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value=method))) if method in KEEP_DEVICE:
                 expression = inner
-            case cst.Call(args=[cst.Arg(value=inner), *_]) if (dotted(expression.func) or "").endswith(
-                "_like"
-            ):
+            case cst.Call(args=[cst.Arg(value=inner), *_]) if (dotted(expression.func) or "").endswith("_like"):
                 expression = inner
             case _:
                 return

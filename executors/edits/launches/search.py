@@ -9,14 +9,7 @@ import libcst as cst
 from kdiag.executors.edits.launches.launch_site import function_around
 from kdiag.executors.edits.launches.tile_constants import constant_parameters
 from kdiag.executors.edits.syntax.bindings import Bindings, name_nodes, names_in
-from kdiag.executors.edits.syntax.kernel_source import (
-    KernelSource,
-    argument,
-    dotted,
-    keyword,
-    nodes,
-    positional,
-)
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, keyword, nodes, positional
 
 READING = ("load", "gather", "num_tiles")
 # Attributes of an array that reach no element of it.
@@ -42,8 +35,7 @@ def searches(read: KernelSource) -> list[Search]:
     found = []
     for call in _tuners(read, SEARCH):
         parts = [
-            argument(call, *place)
-            for place in ((0, "search_space"), (2, "grid_fn"), (4, "args_fn"), (5, "hints_fn"))
+            argument(call, *place) for place in ((0, "search_space"), (2, "grid_fn"), (4, "args_fn"), (5, "hints_fn"))
         ]
         function = function_around(read, call)
         space, grid, args, hints = parts

@@ -20,13 +20,7 @@ from kdiag.executors.edits.launches.search import (
 )
 from kdiag.executors.edits.launches.search_template import Tuned, insert, missing, text
 from kdiag.executors.edits.launches.search_tiles import Sizes, followed, sizes
-from kdiag.executors.edits.syntax.kernel_source import (
-    KernelSource,
-    integer,
-    nodes,
-    positional,
-    read_kernel,
-)
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, integer, nodes, positional, read_kernel
 from kdiag.records import Safety, Scalar
 
 HINTS, TILES, BOTH = "hints", "tiles", "tiles-and-hints"
@@ -61,9 +55,7 @@ def search_instead(subject: Subject, variant: str) -> Outcome:
     if isinstance(space, Skipped):
         return space
     module = min(read.names.modules, default="")
-    tuned = Tuned(
-        subject.kernel, module, space.tiles, space.hints, space.rows, not_read_only(read), constants(read)
-    )
+    tuned = Tuned(subject.kernel, module, space.tiles, space.hints, space.rows, not_read_only(read), constants(read))
     changes = missing(read, tuned.names) or _changes(read, launches, tuned, space.sizes)
     if isinstance(changes, Skipped):
         return changes
@@ -104,9 +96,7 @@ def _reasons(read: KernelSource, launches: list[cst.Call]) -> Iterator[str]:
 
 def _waits(read: KernelSource) -> bool:
     """Whether a `while` loop of the kernel looks at memory that other blocks change."""
-    atomic = [
-        call for call in nodes(read.module, cst.Call) if "atomic_" in (read.names.resolve(call.func) or "")
-    ]
+    atomic = [call for call in nodes(read.module, cst.Call) if "atomic_" in (read.names.resolve(call.func) or "")]
     return bool(atomic) and any(True for _ in nodes(read.module, cst.While))
 
 
@@ -131,12 +121,7 @@ def _space(subject: Subject, read: KernelSource, variant: str) -> _Space | Skipp
         if variant == TILES and "num_worker_warps" in row:
             continue
         chosen |= {name: value for name, value in row.items() if name in columns and hint is None}
-        if (
-            found is not None
-            and entries
-            and matrices
-            and not accumulator_fits(read, found, {**row, **chosen})
-        ):
+        if found is not None and entries and matrices and not accumulator_fits(read, found, {**row, **chosen}):
             continue
         entries.setdefault((*(row[name] for name in names), *(chosen[name] for name in columns)))
     if len(entries) < 2:

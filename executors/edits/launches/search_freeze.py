@@ -68,9 +68,7 @@ def _given(settings: Configuration) -> ByShape:
     return {(): settings}
 
 
-def _configurations(
-    launches: Sequence[Launch],
-) -> ByShape | Skipped:
+def _configurations(launches: Sequence[Launch]) -> ByShape | Skipped:
     """The chosen configurations by the shapes of the arrays, or one by () where it is the same for all."""
     tuned = [(launch, launch.tuning) for launch in launches if launch.tuning is not None]
     chosen = {_shapes(launch): tuning.configurations[tuning.chosen] for launch, tuning in tuned}
@@ -156,9 +154,7 @@ def _key(read: KernelSource, search: Search, arrays: frozenset[str]) -> str | Sk
     """The shapes of the arrays as the wrapper names them, in the order of the kernel's parameters."""
     passed = search.args_fn.body if isinstance(search.args_fn, cst.Lambda) else _returned(search)
     if not isinstance(passed, cst.Tuple):
-        return Skipped(
-            "the configurations differ by shape, and the arguments of the search are no plain tuple"
-        )
+        return Skipped("the configurations differ by shape, and the arguments of the search are no plain tuple")
     names = [parameter.name.value for parameter in read.function.params.params]
     shapes = []
     for name, element in zip(names, passed.elements, strict=False):
@@ -171,9 +167,7 @@ def _key(read: KernelSource, search: Search, arrays: frozenset[str]) -> str | Sk
 
 
 def _returned(search: Search) -> cst.BaseExpression | None:
-    inner = [
-        f for f in nodes(search.function.body, cst.FunctionDef) if f.name.value == dotted(search.args_fn)
-    ]
+    inner = [f for f in nodes(search.function.body, cst.FunctionDef) if f.name.value == dotted(search.args_fn)]
     returns = [r.value for f in inner for r in nodes(f, cst.Return)]
     return returns[0] if len(returns) == 1 else None
 
@@ -206,12 +200,7 @@ def _maker(read: KernelSource, found: Sequence[Search], by_shape: ByShape) -> st
     return made.name
 
 
-def _text(
-    subject: Subject,
-    constant: str,
-    maker: str,
-    by_shape: ByShape,
-) -> str:
+def _text(subject: Subject, constant: str, maker: str, by_shape: ByShape) -> str:
     heading = f"# What the search for {subject.kernel} found on {subject.target}"
     if list(by_shape) == [()]:
         return f"{heading}.\n{constant} = {_made(maker, by_shape[()])}\n"

@@ -15,14 +15,7 @@ from kdiag.executors.edits.launches.search import (
     top_statement,
 )
 from kdiag.executors.edits.launches.search_template import COPY, insert, missing
-from kdiag.executors.edits.syntax.kernel_source import (
-    KernelSource,
-    argument,
-    dotted,
-    keyword,
-    nodes,
-    read_kernel,
-)
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, keyword, nodes, read_kernel
 
 PARTS = ((1, "grid_fn"), (3, "args_fn"), (4, "launch_args_fn"), (5, "hints_fn"))
 # What the old tuner took besides; the number and order of its samples and its time limit have no successor.

@@ -106,9 +106,7 @@ class _Trail:
             value = binding.value if binding is not None else None
             if binding is None or value is None or depth > 4 or not _is_pure(value):
                 line = self._read.place(name).line
-                return Skipped(
-                    f"line {line}: {name.value} follows the tile size in a way that cannot be repeated"
-                )
+                return Skipped(f"line {line}: {name.value} follows the tile size in a way that cannot be repeated")
             inner = self.written_out(value, depth + 1)
             if isinstance(inner, Skipped):
                 return inner
@@ -128,9 +126,7 @@ class _Trail:
             outer = next((use for use in uses if use not in inside and not self._binds(use, name)), None)
             if outer is not None:
                 line = self._read.place(outer).line
-                return Skipped(
-                    f"line {line}: {name} decides more than the grid and the arguments of the launch"
-                )
+                return Skipped(f"line {line}: {name} decides more than the grid and the arguments of the launch")
             if not self._bindings.is_global(name):
                 binding = self._bindings.reaching(name, self._launch)
                 gone.append(self._read.parents[binding.node] if binding is not None else self._launch)

@@ -16,14 +16,7 @@ from kdiag.executors.edits.launches.tile_constant import TileConstant
 from kdiag.executors.edits.launches.tile_reductions import functions, reduces
 from kdiag.executors.edits.launches.tile_shapes import SHAPE_ARGUMENTS
 from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
-from kdiag.executors.edits.syntax.kernel_source import (
-    KernelSource,
-    argument,
-    dotted,
-    integer,
-    nodes,
-    positional,
-)
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
 
 # Tile loads and stores are none of them: a tile that lies wholly outside its array is undefined.
 ALLOWED = {*ELEMENTWISE, "gather", "scatter", "arange", "bid"}

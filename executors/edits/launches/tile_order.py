@@ -7,14 +7,7 @@ from itertools import permutations
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.blocks import (
-    BLOCK,
-    BLOCKS,
-    arrays,
-    axis_calls,
-    foreign_calls,
-    strided_loop,
-)
+from kdiag.executors.edits.launches.blocks import BLOCK, BLOCKS, arrays, axis_calls, foreign_calls, strided_loop
 from kdiag.executors.edits.launches.canonical import Canonical
 from kdiag.executors.edits.launches.grid import launch_sites
 from kdiag.executors.edits.launches.host_values import HostValues
@@ -116,15 +109,11 @@ def _of_number(
     """Row and column are quotient and remainder of one number."""
     parts = [_divided(expression) for expression, _ in (row, column)]
     if parts[0] is None or parts[1] is None or parts[0].quotient == parts[1].quotient:
-        return Skipped(
-            "the row and the column of the tile are not decoded row by row (they may be grouped already)"
-        )
+        return Skipped("the row and the column of the tile are not decoded row by row (they may be grouped already)")
     quotient, remainder = parts if parts[0].quotient else parts[::-1]
     assert quotient is not None
     assert remainder is not None
-    alike = code(quotient.divisor) == code(remainder.divisor) and code(quotient.number) == code(
-        remainder.number
-    )
+    alike = code(quotient.divisor) == code(remainder.divisor) and code(quotient.number) == code(remainder.number)
     places = (row[1], column[1])
     same = all(view.bindings.same(part, *places) for part in (quotient.divisor, quotient.number))
     if not alike or not same:
@@ -148,9 +137,7 @@ class _Divided:
 
 def _divided(expression: cst.BaseExpression) -> _Divided | None:
     match expression:
-        case cst.BinaryOperation(
-            left=number, operator=cst.FloorDivide() | cst.Modulo() as operator, right=divisor
-        ):
+        case cst.BinaryOperation(left=number, operator=cst.FloorDivide() | cst.Modulo() as operator, right=divisor):
             return _Divided(number, divisor, isinstance(operator, cst.FloorDivide))
     return None
 
@@ -166,10 +153,7 @@ def _number_of_others(view: KernelView, quotient: _Divided, place: cst.CSTNode) 
             return Skipped("the number of the item is used for more than the row and the column of the tile")
         stop, stands = view.resolve(cst.ensure_type(loop.iter, cst.Call).args[1].value, loop)
         return _other_factor(view, (stop, stands), quotient, place)
-    if (
-        not view.is_call(number, BLOCK)
-        or integer(argument(cst.ensure_type(number, cst.Call), 0, "axis")) != 0
-    ):
+    if not view.is_call(number, BLOCK) or integer(argument(cst.ensure_type(number, cst.Call), 0, "axis")) != 0:
         return Skipped("the tile is not decoded from the number of the block")
     return _of_launches(view, quotient, where)
 

@@ -44,9 +44,7 @@ def _followed(
     if (entry := _in_dictionary(site, expression)) is not None:
         return _of_literal(TileConstant(constant.parameter, names[0], None, entry), entry, chain)
     if _follows_data(expression):
-        return _capped(
-            TileConstant(constant.parameter, names[0], None, constant.assignment), expression, chain
-        )
+        return _capped(TileConstant(constant.parameter, names[0], None, constant.assignment), expression, chain)
     return _not_a_literal(site, constant.parameter, expression)
 
 
@@ -69,12 +67,8 @@ def _capped(
     if len(literals) == 1:
         size = literals[0].evaluated_value
         if size > 1 and not size & (size - 1):
-            return TileConstant(
-                constant.parameter, constant.name, size, constant.assignment, (literals[0],)
-            ), chain
-    return TileConstant(
-        constant.parameter, constant.name, None, constant.assignment, capped=(expression,)
-    ), chain
+            return TileConstant(constant.parameter, constant.name, size, constant.assignment, (literals[0],)), chain
+    return TileConstant(constant.parameter, constant.name, None, constant.assignment, capped=(expression,)), chain
 
 
 def _follows_data(expression: cst.BaseExpression) -> bool:

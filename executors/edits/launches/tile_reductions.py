@@ -63,9 +63,7 @@ def functions(read: KernelSource) -> list[cst.FunctionDef]:
     found = [read.function]
     for function in found:
         called = {dotted(call.func) for call in nodes(function, cst.Call)}
-        found += [
-            other for name, other in by_name.items() if name in called and all(other is not f for f in found)
-        ]
+        found += [other for name, other in by_name.items() if name in called and all(other is not f for f in found)]
     return found
 
 

@@ -50,9 +50,7 @@ def _repeats(grid: list[cst.BaseExpression], size: int) -> Iterator[tuple[cst.In
             if divides and is_number(call.args[1].value, size):
                 yield cst.ensure_type(call.args[1].value, cst.Integer), 0
         for operation in nodes(part, cst.BinaryOperation):
-            if isinstance(operation.operator, cst.Divide | cst.FloorDivide) and is_number(
-                operation.right, size
-            ):
+            if isinstance(operation.operator, cst.Divide | cst.FloorDivide) and is_number(operation.right, size):
                 yield cst.ensure_type(operation.right, cst.Integer), 0
                 above = operation.left
                 if isinstance(above, cst.BinaryOperation) and isinstance(above.operator, cst.Add):
@@ -68,11 +66,7 @@ def _literal_elsewhere(site: LaunchSite, constant: TileConstant) -> str | None:
     if constant.value is None:
         return None
     for literal in [literal for body in around for literal in nodes(body, cst.Integer)]:
-        if (
-            literal.evaluated_value == constant.value
-            and literal not in found
-            and not _unrelated(site, literal)
-        ):
+        if literal.evaluated_value == constant.value and literal not in found and not _unrelated(site, literal):
             line = read.place(literal).line
             return f"line {line} repeats the literal {constant.value} of {constant.name}"
     return None
@@ -93,9 +87,7 @@ def _asserted(site: LaunchSite, chain: tuple[str, ...]) -> str | None:
     if site.wrapper is None:
         return None
     demands = [*nodes(site.wrapper, cst.Assert)]
-    demands_if = [
-        branch for branch in nodes(site.wrapper, cst.If) if any(True for _ in nodes(branch.body, cst.Raise))
-    ]
+    demands_if = [branch for branch in nodes(site.wrapper, cst.If) if any(True for _ in nodes(branch.body, cst.Raise))]
     for test in [*(demand.test for demand in demands), *(branch.test for branch in demands_if)]:
         if set(chain) & names_in(test):
             return f"line {site.read.place(test).line} demands something of {chain[0]}"
@@ -144,18 +136,14 @@ def _inside(site: LaunchSite, function: cst.FunctionDef) -> bool:
     return False
 
 
-def _alone_in_wrapper(
-    site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]
-) -> TileConstant | Skipped:
+def _alone_in_wrapper(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -> TileConstant | Skipped:
     """The constant, unless its wrapper launches another kernel with it."""
     if site.wrapper is None:
         return constant
     kernel = site.read.function.name.value
     for call in site.read.calls("launch", within=site.wrapper):
         launched = {name for argument in call.args for name in names_in(argument.value)}
-        if kernel not in launched and any(
-            _same(site, call, name) for name in set(chain) & _reached(site, call)
-        ):
+        if kernel not in launched and any(_same(site, call, name) for name in set(chain) & _reached(site, call)):
             return Skipped(f"{chain[0]} is also passed to another kernel")
     return constant
 

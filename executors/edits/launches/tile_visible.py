@@ -26,10 +26,7 @@ class TileNumbers:
         self._read, self._parameter = read, parameter
         self.assigned = list(_assigned_in(read.function.body))
         self.counters = {
-            name
-            for loop in nodes(read.function, cst.For)
-            if self._counts(loop)
-            for name in names_in(loop.target)
+            name for loop in nodes(read.function, cst.For) if self._counts(loop) for name in names_in(loop.target)
         }
         self.axes = self._block_axes()
         self.names = set(self.counters)
@@ -168,9 +165,7 @@ def shows_size(read: KernelSource, parameter: str) -> str | None:
 
 def _combines_atomically(read: KernelSource) -> bool:
     """Whether the kernel writes by atomic operations alone, which put the blocks' tiles together."""
-    atomics = [
-        c for c in nodes(read.function, cst.Call) if (read.names.resolve(c.func) or "").startswith(ATOMIC)
-    ]
+    atomics = [c for c in nodes(read.function, cst.Call) if (read.names.resolve(c.func) or "").startswith(ATOMIC)]
     return bool(atomics) and not read.calls(*VALUE)
 
 

@@ -131,9 +131,7 @@ class Wrapper:
         """The innermost lambda or inner function around a node."""
         return next(iter(self._closures(node)), None)
 
-    def only_in(
-        self, expression: cst.BaseExpression | None, place: cst.CSTNode, calls: list[cst.Call]
-    ) -> bool:
+    def only_in(self, expression: cst.BaseExpression | None, place: cst.CSTNode, calls: list[cst.Call]) -> bool:
         """Whether the tuple behind an expression is written in place, or its name stands for it in these calls alone."""
         name = intermediary(expression)
         if name is None or expression is None:
@@ -149,9 +147,7 @@ class Wrapper:
         """Where the function reads a name."""
         bound = bound_names(self.function)
         defined = [f.name for f in nodes(self.function, cst.FunctionDef)]
-        return [
-            n for n in name_nodes(self.function) if n.value == name and n not in bound and n not in defined
-        ]
+        return [n for n in name_nodes(self.function) if n.value == name and n not in bound and n not in defined]
 
     def _local_function(self, name: str) -> cst.FunctionDef | None:
         found = [f for f in nodes(self.function.body, cst.FunctionDef) if f.name.value == name]
@@ -201,9 +197,7 @@ def module_nodes(read: KernelSource, kind: type[N]) -> Iterator[N]:
 def hidden_builtin(read: KernelSource, *names: str) -> Skipped | None:
     """Why one of Python's own functions cannot be used: the file gives its name another meaning, or may."""
     for star in module_nodes(read, cst.ImportStar):
-        return Skipped(
-            f"line {read.place(star).line} imports every name and may give {names[0]} another meaning"
-        )
+        return Skipped(f"line {read.place(star).line} imports every name and may give {names[0]} another meaning")
     for found in module_nodes(read, cst.Name):
         parent = read.parents[found]
         read_only = isinstance(parent, cst.Call | cst.Attribute) or (

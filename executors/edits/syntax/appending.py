@@ -9,9 +9,7 @@ Item = TypeVar("Item", cst.Param, cst.Element)
 SPACE = cst.SimpleWhitespace(" ")
 
 
-def appended(
-    items: Sequence[Item], new: Item, opening: cst.BaseParenthesizableWhitespace = SPACE
-) -> list[Item]:
+def appended(items: Sequence[Item], new: Item, opening: cst.BaseParenthesizableWhitespace = SPACE) -> list[Item]:
     """The items and the new one. `opening` is the white space after the opening bracket. A comment stays with its item."""
     *front, last = items
     gap = front[-1].comma if front else None

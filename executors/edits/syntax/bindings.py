@@ -64,9 +64,7 @@ class Bindings:
         above = list(self._ancestors(use))
         everyone = self._by_name.get(name, [])
         before = [
-            b
-            for b in everyone
-            if b.block in above and b.node not in above and self._starts(b.node) < self._starts(use)
+            b for b in everyone if b.block in above and b.node not in above and self._starts(b.node) < self._starts(use)
         ]
         if not before:
             return None
@@ -89,16 +87,11 @@ class Bindings:
         """Whether every name in the expression certainly stands for the same value at both places."""
         return all(
             self.is_global(name)
-            or (
-                self.reaching(name, here) is not None
-                and self.reaching(name, here) is self.reaching(name, there)
-            )
+            or (self.reaching(name, here) is not None and self.reaching(name, here) is self.reaching(name, there))
             for name in names_in(expression)
         )
 
-    def _interferes(
-        self, rival: Binding, chosen: Binding, use: cst.CSTNode, above: list[cst.CSTNode]
-    ) -> bool:
+    def _interferes(self, rival: Binding, chosen: Binding, use: cst.CSTNode, above: list[cst.CSTNode]) -> bool:
         """Whether the rival may run after the chosen binding and before the use."""
         at = self._starts(rival.node)
         own_statement = rival.loop is None and rival.node in above
@@ -142,9 +135,7 @@ def names_in(expression: cst.CSTNode) -> set[str]:
 
 def _collect(function: cst.FunctionDef, parents: Mapping[cst.CSTNode, cst.CSTNode]) -> Iterator[Binding]:
     """Every binding in the function, parameters first."""
-    yield from (
-        Binding(param.name.value, param, function.body) for param in nodes(function.params, cst.Param)
-    )
+    yield from (Binding(param.name.value, param, function.body) for param in nodes(function.params, cst.Param))
     for node in m.findall(function.body, m.OneOf(*_BINDERS)):
         block = node
         while not isinstance(block, cst.BaseSuite):

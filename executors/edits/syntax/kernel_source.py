@@ -185,9 +185,7 @@ def set_keyword(call: cst.Call, name: str, value: str) -> cst.Call:
         added = added.with_changes(comma=comma.with_changes(whitespace_after=after))
     else:
         added = added.with_changes(whitespace_after_arg=after)
-    last = last.with_changes(
-        comma=cst.Comma(whitespace_after=between), whitespace_after_arg=cst.SimpleWhitespace("")
-    )
+    last = last.with_changes(comma=cst.Comma(whitespace_after=between), whitespace_after_arg=cst.SimpleWhitespace(""))
     return call.with_changes(args=[*front, last, added])
 
 
@@ -206,9 +204,7 @@ def remove_keyword(call: cst.Call, name: str) -> cst.Call:
             if isinstance(kept, cst.ParenthesizedWhitespace) and kept.first_line.comment is not None:
                 closing = _with_comment_of(closing, kept)
             comma = comma.with_changes(whitespace_after=closing)
-        args[at - 1] = args[at - 1].with_changes(
-            comma=comma, whitespace_after_arg=present.whitespace_after_arg
-        )
+        args[at - 1] = args[at - 1].with_changes(comma=comma, whitespace_after_arg=present.whitespace_after_arg)
     return call.with_changes(args=[a for a in args if a is not present])
 
 

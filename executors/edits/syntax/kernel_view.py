@@ -31,9 +31,7 @@ class KernelView:
         """Whether the node is a call of one of these members of cuda.tile."""
         return isinstance(node, cst.Call) and self.source.names.resolve(node.func) in members
 
-    def resolve(
-        self, expression: cst.BaseExpression, place: cst.CSTNode
-    ) -> tuple[cst.BaseExpression, cst.CSTNode]:
+    def resolve(self, expression: cst.BaseExpression, place: cst.CSTNode) -> tuple[cst.BaseExpression, cst.CSTNode]:
         """What a name stands for at a place, followed through plain assignments, and the place where that stands."""
         while isinstance(expression, cst.Name):
             binding = self.bindings.reaching(expression.value, place)
@@ -55,18 +53,13 @@ class KernelView:
         ]
         bound = [node for node in bound if written.value in _targets(node)]
         imported = any(
-            written.value in (alias.evaluated_alias, alias.evaluated_name)
-            for alias in nodes(module, cst.ImportAlias)
+            written.value in (alias.evaluated_alias, alias.evaluated_name) for alias in nodes(module, cst.ImportAlias)
         )
         only = bound[0] if len(bound) == 1 and not imported else None
-        in_module = only is not None and isinstance(
-            self.source.parents.get(self.source.parents[only]), cst.Module
-        )
+        in_module = only is not None and isinstance(self.source.parents.get(self.source.parents[only]), cst.Module)
         return only.value if isinstance(only, cst.Assign) and in_module else written
 
-    def range_loop(
-        self, expression: cst.BaseExpression, place: cst.CSTNode
-    ) -> tuple[cst.BaseExpression, ...] | None:
+    def range_loop(self, expression: cst.BaseExpression, place: cst.CSTNode) -> tuple[cst.BaseExpression, ...] | None:
         """The arguments of `range` when the expression is the variable of a `for ... in range(...)`."""
         written, place = self.resolve(expression, place)
         if not isinstance(written, cst.Name):
@@ -102,8 +95,7 @@ class KernelView:
         used = Counter(node.value for node in name_nodes(kernel) if node.value in names)
         lines = [line for line in nodes(kernel, cst.SimpleStatementLine) if used.total()]
         return next(
-            (line for name in sorted(used) if used[name] == 1 for line in lines if _assigns_only(line, name)),
-            None,
+            (line for name in sorted(used) if used[name] == 1 for line in lines if _assigns_only(line, name)), None
         )
 
 

@@ -18,14 +18,7 @@ def parse(source: str) -> cst.Module | None:
             return None
         module = cst.parse_module(source)
         return module if module.code == source else None
-    except (
-        SyntaxError,
-        cst.ParserSyntaxError,
-        cst.CSTValidationError,
-        ValueError,
-        RecursionError,
-        MemoryError,
-    ):
+    except (SyntaxError, cst.ParserSyntaxError, cst.CSTValidationError, ValueError, RecursionError, MemoryError):
         return None
 
 

@@ -50,14 +50,10 @@ def appended(node: cst.CSTNode, value: str) -> cst.Tuple:
         if isinstance(gap_after, cst.ParenthesizedWhitespace):
             # A comment behind the last element stays behind it.
             between = between.with_changes(
-                whitespace_after=gap_after.with_changes(
-                    first_line=closing.whitespace_after.first_line, empty_lines=[]
-                )
+                whitespace_after=gap_after.with_changes(first_line=closing.whitespace_after.first_line, empty_lines=[])
             )
             plain = cst.TrailingWhitespace(whitespace=cst.SimpleWhitespace(""))
-            closing = closing.with_changes(
-                whitespace_after=closing.whitespace_after.with_changes(first_line=plain)
-            )
+            closing = closing.with_changes(whitespace_after=closing.whitespace_after.with_changes(first_line=plain))
     elif isinstance(between.whitespace_after, cst.ParenthesizedWhitespace):
         plain = cst.TrailingWhitespace(whitespace=cst.SimpleWhitespace(""))
         between = between.with_changes(

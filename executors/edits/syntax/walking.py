@@ -48,9 +48,7 @@ class _Tree:
         self.spans[id(node)] = None if again else (number, len(self.nodes))
 
 
-_trees: deque[_Tree] = deque(
-    maxlen=MOST_TREES
-)  # the latest last; they hold their nodes, whose ids stay theirs
+_trees: deque[_Tree] = deque(maxlen=MOST_TREES)  # the latest last; they hold their nodes, whose ids stay theirs
 
 
 def parents(module: cst.Module) -> Mapping[cst.CSTNode, cst.CSTNode]:

@@ -22,14 +22,10 @@ from kdiag.workload import of_kernel_file, read_source
 @click.command("apply")
 @click.argument("kernel_file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("optimization", required=False)
-@click.option(
-    "--variant", metavar="NAME|K=V,...", help="Which variant.  [default: what the planner expects most of]"
-)
+@click.option("--variant", metavar="NAME|K=V,...", help="Which variant.  [default: what the planner expects most of]")
 @click.option("--list", "listing", is_flag=True, help="All variants, of OPTIMIZATION or of every edit.")
 @click.option("--kernel", help="The @ct.kernel function, if the file has several.")
-@click.option(
-    "--workload", type=click.Path(path_type=Path), help="Workload file; found beside the kernel otherwise."
-)
+@click.option("--workload", type=click.Path(path_type=Path), help="Workload file; found beside the kernel otherwise.")
 @click.option(
     "--target",
     type=click.Choice(TARGETS),
@@ -108,8 +104,6 @@ def _written(report: EditReport, kernel_file: Path, source: str) -> EditReport:
 
 def _print_list(request: EditRequest, every: json_apply.Offers, as_json: bool) -> None:
     if as_json:
-        click.echo(
-            json.dumps(json_apply.list_to_json(request.kernel, request.compiler.target, every), indent=2)
-        )
+        click.echo(json.dumps(json_apply.list_to_json(request.kernel, request.compiler.target, every), indent=2))
     else:
         terminal_apply.render_list(request.kernel, request.compiler.target, every)

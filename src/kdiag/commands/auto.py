@@ -24,16 +24,12 @@ from kdiag.workload import CommandWorkload
 
 POSITIVE = click.FloatRange(min=0, min_open=True)
 
-NO_GPU = (
-    "no GPU here: every candidate is edited, compiled and kept as a patch; resume on a GPU machine to measure"
-)
+NO_GPU = "no GPU here: every candidate is edited, compiled and kept as a patch; resume on a GPU machine to measure"
 
 
 @click.command("auto")
 @click.argument("workload", type=click.Path(path_type=Path), required=False)
-@click.option(
-    "--tilegym", metavar="OPERATOR", help="An operator of the TileGym checkout WORKLOAD or this folder."
-)
+@click.option("--tilegym", metavar="OPERATOR", help="An operator of the TileGym checkout WORKLOAD or this folder.")
 @click.option("--test", metavar="COMMAND", help="A shell line that checks the kernel by its exit code.")
 @click.option("--bench", metavar="COMMAND", help="A shell line that prints latencies.")
 @click.option("--kernel", help="The @ct.kernel function, if the file has several.")
@@ -47,21 +43,13 @@ NO_GPU = (
     "--policy", type=click.Choice(names()), help=f"When to keep and stop.  [default: {DEFAULT}, or the run's]"
 )
 @click.option("--target-metric", type=click.Choice(METRICS), help="The rate that --target-value is about.")
-@click.option(
-    "--target-value", type=POSITIVE, help="Stop at this rate, in GB/s or TFLOP/s, in every configuration."
-)
-@click.option(
-    "--target-pct-of-peak", type=POSITIVE, help="Stop at this share of the card's peak: 70, or 0.7."
-)
+@click.option("--target-value", type=POSITIVE, help="Stop at this rate, in GB/s or TFLOP/s, in every configuration.")
+@click.option("--target-pct-of-peak", type=POSITIVE, help="Stop at this share of the card's peak: 70, or 0.7.")
 @click.option("--max-iterations", type=click.IntRange(min=1), help="Rounds at most, no-ops not counted.")
 @click.option("--gpu", type=click.Choice(get_args(Vendor)), help="nvidia insists on a GPU.  [default: auto]")
-@click.option(
-    "--continue-anyway", is_flag=True, help="Go on where the policy asks you, or ends at a small gain."
-)
+@click.option("--continue-anyway", is_flag=True, help="Go on where the policy asks you, or ends at a small gain.")
 @click.option("--exact", is_flag=True, help="Never apply an edit that changes rounding.")
-@click.option(
-    "--allow-rounding", is_flag=True, help="Apply edits that change rounding without a declared tolerance."
-)
+@click.option("--allow-rounding", is_flag=True, help="Apply edits that change rounding without a declared tolerance.")
 @click.option("--budget", type=click.FloatRange(min=0), help="Seconds after which no new iteration begins.")
 @click.option(
     "--report",
@@ -71,13 +59,9 @@ NO_GPU = (
 @click.option("--run-dir", type=click.Path(path_type=Path), help="Where journal, worktree and patches go.")
 @click.option("--resume", type=click.Path(path_type=Path), help="The directory of a run to go on with.")
 @click.option("--record", type=click.Path(path_type=Path), help="Write every answer of the GPU to this file.")
-@click.option(
-    "--replay", type=click.Path(path_type=Path, exists=True), help="Take the answers from a recording."
-)
+@click.option("--replay", type=click.Path(path_type=Path, exists=True), help="Take the answers from a recording.")
 @click.option("--no-experience", is_flag=True, help="Neither use the trials of earlier runs nor keep these.")
-@click.option(
-    "--gpus", help="Spread the configurations over these GPUs: 0,1 or all.  [default: the current one]"
-)
+@click.option("--gpus", help="Spread the configurations over these GPUs: 0,1 or all.  [default: the current one]")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
 def command(*, yes: bool, as_json: bool, **options: Any) -> None:
@@ -141,11 +125,7 @@ def _confirm(plan: Plan) -> None:
             "run's folder",
             soft_wrap=True,
         )
-    rounding = {
-        "yes": "may change within the tolerance",
-        "ask": "unchanged (see --allow-rounding)",
-        "no": "unchanged",
-    }
+    rounding = {"yes": "may change within the tolerance", "ask": "unchanged (see --allow-rounding)", "no": "unchanged"}
     console.print(f"rounding  {rounding[plan.rounding]}", soft_wrap=True)
     if not sys.stdin.isatty():
         raise UsageError("kdiag auto asks once before it starts; say --yes where nobody can answer.")
@@ -160,6 +140,4 @@ def _summary(run: Run, header: RunHeader, reason: str) -> RunSummary:
     if run.files.patches.is_dir():
         files["patches"] = str(run.files.patches)
         hint = f"With a GPU: kdiag auto --resume {shlex.quote(str(run.journal.path.parent))} --yes"
-    return RunSummary(
-        header, tuple(run.iterations), reason, files, hint, run.final, run.strategy.tree.outline()
-    )
+    return RunSummary(header, tuple(run.iterations), reason, files, hint, run.final, run.strategy.tree.outline())

@@ -21,15 +21,11 @@ NEEDED = {"cuda-tile": "cuda", "ml-dtypes": "ml_dtypes", "torch": "torch"}  # pa
     help="Which of configs(), from 0.  [default: the edge_configs() of the workload, else all]",
 )
 @click.option("--all", "every", is_flag=True, help="All of configs() and edge_configs().")
-@click.option(
-    "--target", metavar="SM", default="sm_90", show_default=True, help="The card that wrappers are told of."
-)
+@click.option("--target", metavar="SM", default="sm_90", show_default=True, help="The card that wrappers are told of.")
 @click.option("--shuffle", is_flag=True, help="Run the blocks in a random order.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of that order.")
 @click.option("--one-by-one", is_flag=True, help="Run one block after the other: slow, the same result.")
-@click.option(
-    "--timeout", type=click.FloatRange(min=1), default=600, show_default=True, help="Seconds for everything."
-)
+@click.option("--timeout", type=click.FloatRange(min=1), default=600, show_default=True, help="Seconds for everything.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.emulate/1).")
 @click.pass_context
 def command(  # noqa: PLR0913, PLR0917 - one parameter an option

@@ -18,9 +18,7 @@ from kdiag.reporters.markdown import write_atomically
 @click.option("--gpu", metavar="SM", help="Only trials on this architecture, e.g. sm_90.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.history/1).")
 @click.option("--export", type=click.Path(path_type=Path, dir_okay=False), help="Write a CSV file.")
-def command(
-    kernel: str | None, optimization: str | None, gpu: str | None, as_json: bool, export: Path | None
-) -> None:
+def command(kernel: str | None, optimization: str | None, gpu: str | None, as_json: bool, export: Path | None) -> None:
     """List the trials of earlier runs, the latest first, then what each optimization did for each cause.
 
     `kdiag auto` keeps a trial for every candidate it tries; `kdiag plan` and `kdiag auto` learn from them.

@@ -25,12 +25,8 @@ from kdiag.workload import CommandWorkload
 @click.command("plan")
 @click.argument("kernel_file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--kernel", help="The @ct.kernel function, if the file has several.")
-@click.option(
-    "--report", type=click.Path(path_type=Path, exists=True), help="An Nsight Compute report (.ncu-rep)."
-)
-@click.option(
-    "--workload", type=click.Path(path_type=Path), help="Workload file; found beside the kernel otherwise."
-)
+@click.option("--report", type=click.Path(path_type=Path, exists=True), help="An Nsight Compute report (.ncu-rep).")
+@click.option("--workload", type=click.Path(path_type=Path), help="Workload file; found beside the kernel otherwise.")
 @click.option(
     "--target",
     type=click.Choice(TARGETS),
@@ -79,9 +75,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     source = workloads.read_source(kernel_file)
     name = choose_kernel(source, str(kernel_file), kernel)
     described = workloads.of_kernel_file(kernel_file, workload)
-    declares = isinstance(described, CommandWorkload) or (
-        described is not None and described.declares_tolerance
-    )
+    declares = isinstance(described, CommandWorkload) or (described is not None and described.declares_tolerance)
     with tempfile.TemporaryDirectory(prefix="kdiag-plan-") as folder:
         compiler = Compiler(described, kernel_file.name, target, Path(folder))
         findings = gather(source, name, compiler, report)

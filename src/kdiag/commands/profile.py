@@ -39,17 +39,13 @@ class WithCommand(click.Command):
 @click.argument("what", type=click.Path(path_type=Path), required=False)
 @click.option("--kernel", metavar="REGEX", help="Only launches whose name or symbol matches.")
 @click.option("--launch-index", type=click.IntRange(min=0), help="Only this launch of a report, from 0.")
-@click.option(
-    "--workload", type=click.Path(path_type=Path), help="How the kernel is run, and what it needs at least."
-)
+@click.option("--workload", type=click.Path(path_type=Path), help="How the kernel is run, and what it needs at least.")
 @click.option(
     "--configuration",
     type=click.IntRange(min=0),
     help="Which of the workload's configurations, from 0.  [default: 0 on a GPU, all without]",
 )
-@click.option(
-    "--target", metavar="SM", help="Ask the compiler for this architecture, e.g. sm_100; no GPU is used."
-)
+@click.option("--target", metavar="SM", help="Ask the compiler for this architecture, e.g. sm_100; no GPU is used.")
 @click.option("--ncu", is_flag=True, help="Count with Nsight Compute, in place of sampling.")
 @click.option(
     "--set",
@@ -59,22 +55,13 @@ class WithCommand(click.Command):
     show_default=True,
     help="How much ncu counts.",
 )
+@click.option("--launch-count", type=click.IntRange(min=1), help="Launches that ncu profiles at most.  [default: all]")
 @click.option(
-    "--launch-count", type=click.IntRange(min=1), help="Launches that ncu profiles at most.  [default: all]"
-)
-@click.option(
-    "--nvtx-include",
-    multiple=True,
-    metavar="RANGE",
-    help="Only launches in this NVTX range, as ncu writes it.",
+    "--nvtx-include", multiple=True, metavar="RANGE", help="Only launches in this NVTX range, as ncu writes it."
 )
 @click.option("--save", type=click.Path(path_type=Path), help="Keep the report that ncu writes in this file.")
 @click.option(
-    "--timeout",
-    type=click.FloatRange(min=1),
-    default=600,
-    show_default=True,
-    help="Seconds for the command under ncu.",
+    "--timeout", type=click.FloatRange(min=1), default=600, show_default=True, help="Seconds for the command under ncu."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.profile/1).")
 @click.pass_context

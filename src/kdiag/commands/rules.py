@@ -27,9 +27,7 @@ def check(folder: Path | None) -> None:
     found = problems(texts, producible())
     click.echo("\n".join(found) or f"{len(texts)} rule files are right.")
     if found:
-        raise KdiagError(
-            f"{len(found)} problem(s) in {len(texts)} rule files; correct each as its line says."
-        )
+        raise KdiagError(f"{len(found)} problem(s) in {len(texts)} rule files; correct each as its line says.")
 
 
 @command.command()

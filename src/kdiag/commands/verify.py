@@ -18,9 +18,7 @@ from kdiag.workload import CommandWorkload, Workload, of_kernel_file, read, read
 @click.argument("before", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("after", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option(
-    "--workload",
-    type=click.Path(path_type=Path),
-    help="Workload file; found beside BEFORE or AFTER otherwise.",
+    "--workload", type=click.Path(path_type=Path), help="Workload file; found beside BEFORE or AFTER otherwise."
 )
 @click.option("--kernel", help="The @ct.kernel function, if the file has several.")
 @click.option(
@@ -31,9 +29,7 @@ from kdiag.workload import CommandWorkload, Workload, of_kernel_file, read, read
     show_default=True,
     help="Architecture to compile for.",
 )
-@click.option(
-    "--edit", metavar="H[:VARIANT]", help="The edit that made AFTER: its lines, promises and safety hold."
-)
+@click.option("--edit", metavar="H[:VARIANT]", help="The edit that made AFTER: its lines, promises and safety hold.")
 @click.option("--exact", is_flag=True, help="Not a bit of the result may change.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.verify/1).")
 def command(  # noqa: PLR0913, PLR0917 - one parameter an option
@@ -58,9 +54,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     described = _workload(before, after, workload)
     texts = read_source(before), read_source(after)
-    request = VerifyRequest(
-        *texts, described, choose_kernel(texts[0], str(before), kernel), target, edit, exact
-    )
+    request = VerifyRequest(*texts, described, choose_kernel(texts[0], str(before), kernel), target, edit, exact)
     verified = verify(request, lambda note: click.echo(f"note: {note}", err=True))
     records = verified.records
     if as_json:
@@ -80,7 +74,5 @@ def _workload(before: Path, after: Path, named: Path | None) -> Workload:
             f"Neither {before} nor {after} has a workload beside it; name one with --workload (docs/workload.md)."
         )
     if isinstance(found, CommandWorkload):
-        raise UsageError(
-            f"{found.path} has commands only; verify needs a Python workload (docs/workload.md)."
-        )
+        raise UsageError(f"{found.path} has commands only; verify needs a Python workload (docs/workload.md).")
     return found

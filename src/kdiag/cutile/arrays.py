@@ -76,9 +76,7 @@ def _place(array: Any) -> tuple[int, int, int]:
 def _numpy_argument(name: str, dtype: str, array: np.ndarray[Any, Any]) -> ArrayArgument:
     """The address is the array's own: it may be a view into a larger one, or made to lie anywhere."""
     if any(stride % array.itemsize for stride in array.strides):
-        raise WorkloadError(
-            f"The strides of the argument {name}, {array.strides} bytes, are no whole elements."
-        )
+        raise WorkloadError(f"The strides of the argument {name}, {array.strides} bytes, are no whole elements.")
     strides = tuple(stride // array.itemsize for stride in array.strides)
     alignment = ALIGNMENT if array.ctypes.data % ALIGNMENT == 0 else 1
     return ArrayArgument(name, dtype, array.shape, strides, alignment)
@@ -130,9 +128,7 @@ def _constants(argument: ArrayArgument, values: Sequence[int], axes: Sequence[in
             f"an array of rank {rank}."
         )
     if any(values[axis] < 0 for axis in fixed):
-        raise WorkloadError(
-            f"The annotation of {argument.name} fixes a stride, and the array has it negative."
-        )
+        raise WorkloadError(f"The annotation of {argument.name} fixes a stride, and the array has it negative.")
     return [value if axis in fixed else None for axis, value in enumerate(values)]
 
 
@@ -140,9 +136,7 @@ def _overlaps(argument: ArrayArgument) -> bool:
     """Whether two elements may share an address: a stride shorter than the axis inside it spans, or no stride."""
     axes = sorted(zip(argument.strides, argument.shape, strict=True))
     outer = pairwise(axes)
-    return any(stride <= 0 for stride, _ in axes) or any(
-        stride < inner * size for (inner, size), (stride, _) in outer
-    )
+    return any(stride <= 0 for stride, _ in axes) or any(stride < inner * size for (inner, size), (stride, _) in outer)
 
 
 def list_constraint(name: str, values: Sequence[Any], note: Any) -> ListConstraint:
@@ -158,15 +152,11 @@ def list_constraint(name: str, values: Sequence[Any], note: Any) -> ListConstrai
         raise WorkloadError(f"The arrays of the list {name} differ in type or rank.")
     fixed = {
         "shape": [[item.shape[axis] for axis in getattr(note, "static_shape_dims", ())] for item in items],
-        "strides": [
-            [item.strides[axis] for axis in getattr(note, "static_stride_dims", ())] for item in items
-        ],
+        "strides": [[item.strides[axis] for axis in getattr(note, "static_stride_dims", ())] for item in items],
     }
     for what, known in fixed.items():
         if any(one != known[0] for one in known):
-            raise WorkloadError(
-                f"The arrays of the list {name} differ in the {what} that its annotation fixes."
-            )
+            raise WorkloadError(f"The arrays of the list {name} differ in the {what} that its annotation fixes.")
     return ListConstraint(_common(arrays), alias_groups=(), elements_may_alias=True)
 
 

@@ -32,9 +32,7 @@ class CudaOn(TorchFunctionMode):  # type: ignore[misc] # torch is not type-check
         if func in _ANSWERS:
             return _ANSWERS[func]
         if func is torch.Tensor.data_ptr and self._device == "meta":
-            raise RuntimeError(
-                "a tensor without memory has no address to look at"
-            )  # torch would say 0 for all
+            raise RuntimeError("a tensor without memory has no address to look at")  # torch would say 0 for all
         if func is torch.Tensor.cuda:
             return args[0].to(self._device)
         if func in (torch.Tensor.pin_memory, torch.Tensor.record_stream):
@@ -86,9 +84,7 @@ def gpu_stand_in(target: str) -> Iterator[None]:
         "get_device_properties": card,
         "get_arch_list": [target],
         "mem_get_info": (memory, memory),
-        **dict.fromkeys(
-            ("memory_allocated", "memory_reserved", "max_memory_allocated", "max_memory_reserved"), 0
-        ),
+        **dict.fromkeys(("memory_allocated", "memory_reserved", "max_memory_allocated", "max_memory_reserved"), 0),
         **dict.fromkeys(_SILENT),
     }
     replaced: dict[str, Any] = {name: _answering(answer) for name, answer in answers.items()}
@@ -115,16 +111,7 @@ _SILENT = (
     "manual_seed",
     "manual_seed_all",
 )
-_WAITING = (
-    "Stream",
-    "ExternalStream",
-    "Event",
-    "CUDAGraph",
-    "stream",
-    "graph",
-    "current_stream",
-    "default_stream",
-)
+_WAITING = ("Stream", "ExternalStream", "Event", "CUDAGraph", "stream", "graph", "current_stream", "default_stream")
 
 
 def _answering(answer: object) -> Callable[..., object]:

@@ -117,11 +117,8 @@ def _scalar_dtype(name: str, value: bool | int | float, note: Any) -> Any:
 def _unsupported(name: str, value: object) -> WorkloadError:
     kind = type(value).__name__
     if isinstance(value, tuple):
-        return WorkloadError(
-            f"The argument {name} is a {kind}, a subclass of tuple; kernels take plain tuples."
-        )
+        return WorkloadError(f"The argument {name} is a {kind}, a subclass of tuple; kernels take plain tuples.")
     what = f"{kind}, a dataclass" if is_dataclass(value) else kind
     return WorkloadError(
-        f"The argument {name} is a {what}; kernels take arrays, Python numbers, tuples of these and lists of "
-        "arrays."
+        f"The argument {name} is a {what}; kernels take arrays, Python numbers, tuples of these and lists of arrays."
     )

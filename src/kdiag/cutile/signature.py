@@ -54,9 +54,7 @@ def _bound(kernel: Any, values: Sequence[Any]) -> Iterator[tuple[str, Any, Any]]
     """The name, value and annotation of each parameter."""
     names = list(inspect.signature(kernel_function(kernel)).parameters)
     if len(names) != len(values):
-        raise WorkloadError(
-            f"{kernel_name(kernel)} takes {len(names)} arguments and its launch passes {len(values)}."
-        )
+        raise WorkloadError(f"{kernel_name(kernel)} takes {len(names)} arguments and its launch passes {len(values)}.")
     return zip(names, values, _annotated(kernel).parameter_annotations, strict=True)
 
 

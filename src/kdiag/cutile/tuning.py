@@ -25,9 +25,7 @@ class Search:
     def __post_init__(self) -> None:
         """Raises WorkloadError for a space without a configuration."""
         if not self.configurations:
-            raise WorkloadError(
-                f"The search space for {getattr(self.kernel, '__name__', 'a kernel')} is empty."
-            )
+            raise WorkloadError(f"The search space for {getattr(self.kernel, '__name__', 'a kernel')} is empty.")
 
     @property
     def chosen(self) -> Any:
@@ -92,6 +90,4 @@ class FirstConfiguration(ABC):
         grid = grid_fn(config)
         tuned = search.kernel_for(config).replace_hints(**search.hints_for(config))
         self.launch(stream, grid, tuned, (options.get("launch_args_fn") or args_fn)(config))
-        return SimpleNamespace(
-            tuned_config=config, grid=grid, kernel=tuned, tuning_record=(), cache_hit=False
-        )
+        return SimpleNamespace(tuned_config=config, grid=grid, kernel=tuned, tuning_record=(), cache_hit=False)

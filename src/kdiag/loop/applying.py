@@ -32,9 +32,7 @@ def edit_named(name: str) -> Edit:
     ids = ", ".join(edit.id for edit in EDITS)
     by_hand = next((one for one in load_playbook.load() if one.lower() == name.lower()), None)
     if by_hand is not None:
-        raise UsageError(
-            f"{by_hand} has no edit; `kdiag explain {by_hand}` says how it is done by hand. Edits: {ids}."
-        )
+        raise UsageError(f"{by_hand} has no edit; `kdiag explain {by_hand}` says how it is done by hand. Edits: {ids}.")
     raise UsageError(f"There is no edit {name!r}; choose one of {ids}.")
 
 

@@ -58,9 +58,7 @@ class Parent:
     least_ms: Mapping[str, float] = field(default_factory=dict)
 
 
-def attempt(
-    n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Trial | None = None
-) -> Iteration:
+def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Trial | None = None) -> Iteration:
     """Write the candidate into the worktree, pass it through every gate, and say what became of it.
 
     The worktree holds the candidate afterwards; the caller commits or reverts. `wrong` is the failed check of a race.
@@ -119,15 +117,11 @@ def _without_device(proposal: Proposal, parent: Parent, arena: Arena) -> tuple[G
 
 
 def _scope(planned: str | None, parent: Parent, arena: Arena) -> GateRecord:
-    protected = Protected(
-        repo.changed_files(arena.worktree), arena.protected, repo.hash_files(arena.protected)
-    )
+    protected = Protected(repo.changed_files(arena.worktree), arena.protected, repo.hash_files(arena.protected))
     return scope(protected, Texts(parent.source, planned, repo.current_source(arena.worktree)))
 
 
-def _measure(
-    bench: Bench, source: str, parent: Parent, arena: Arena
-) -> tuple[Trial | Died, tuple[GateRecord, ...]]:
+def _measure(bench: Bench, source: str, parent: Parent, arena: Arena) -> tuple[Trial | Died, tuple[GateRecord, ...]]:
     """One trial, and the gates after it: foreign code has run in the worktree, and it must not commit either."""
     head = repo.head(arena.worktree)
     arena.on_gate("correctness and time on the device")
@@ -138,9 +132,7 @@ def _measure(
     return trial, (after, correctness(trial))
 
 
-def _verdict(
-    records: tuple[GateRecord, ...], trial: Trial | Died | None, parent: Parent, arena: Arena
-) -> Verdict:
+def _verdict(records: tuple[GateRecord, ...], trial: Trial | Died | None, parent: Parent, arena: Arena) -> Verdict:
     outcome = CandidateOutcome(
         gates=records,
         died=trial.message if isinstance(trial, Died) else None,

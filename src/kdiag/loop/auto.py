@@ -183,9 +183,7 @@ class Run:
             return f"no candidate left is expected to gain {(WORTH_TRYING - 1) * 100:.0f} %"
         return reason
 
-    def _settle(
-        self, row: Iteration, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str]
-    ) -> Parent:
+    def _settle(self, row: Iteration, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str]) -> Parent:
         """Commit or revert, record the row, and plan anew if the source has changed."""
         worktree, source = self.arena.worktree, text_of(suggestion)
         if row.verdict == "keep":

@@ -68,8 +68,7 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
         parent=request.findings.compilation,
         allow_rounding=request.allow_rounding,
         tried=request.tried or {},
-        trials=request.trials
-        + (load_start_values.load() if request.start_values is None else request.start_values),
+        trials=request.trials + (load_start_values.load() if request.start_values is None else request.start_values),
         features=features(request.findings),
         by_tier=request.by_tier,
     )

@@ -20,9 +20,7 @@ def log_file(worktree: Worktree) -> Path:
     return repo.sandbox(worktree) / "experiments" / "README.md"
 
 
-def write_log(
-    arena: Arena, iterations: Sequence[Iteration], goal: Goal | None, before: Times, ending: str
-) -> None:
+def write_log(arena: Arena, iterations: Sequence[Iteration], goal: Goal | None, before: Times, ending: str) -> None:
     """Put the section of a run, as it now stands, into its log.
 
     `before` is the unedited kernel's time in ms by configuration; `ending` says how the run ended, if it did. The
@@ -34,9 +32,7 @@ def write_log(
     write_atomically(path, with_section(known, section, arena.worktree.branch))
 
 
-def _section(
-    arena: Arena, iterations: Sequence[Iteration], goal: Goal | None, before: Times, ending: str
-) -> str:
+def _section(arena: Arena, iterations: Sequence[Iteration], goal: Goal | None, before: Times, ending: str) -> str:
     rounds = [_round(row, goal, before) for row in iterations if row.verdict != "ready"]
     kept = [each.metric for each in rounds if each.iteration.verdict == "keep" and each.metric is not None]
     best = kept[-1] if kept else None

@@ -34,11 +34,7 @@ class Findings:
 
 
 def gather(
-    source: str,
-    kernel: str,
-    compiler: Compiler,
-    report: Path | None = None,
-    measured: Observations | None = None,
+    source: str, kernel: str, compiler: Compiler, report: Path | None = None, measured: Observations | None = None
 ) -> Findings:
     """Observe `source` in every way that is available here and classify what is seen.
 
@@ -88,9 +84,7 @@ def choose_kernel(source: str, file: str, wanted: str | None) -> str:
     """The kernel to work on: the wanted one, or the only one. Raises UsageError naming those there are."""
     names = [kernel.name for kernel in read_source(source, file).kernels]
     if not names:
-        raise UsageError(
-            f"{file} has no function decorated with @ct.kernel; name the file that defines the kernel."
-        )
+        raise UsageError(f"{file} has no function decorated with @ct.kernel; name the file that defines the kernel.")
     if wanted is None and len(names) == 1:
         return names[0]
     if wanted in names and wanted is not None:

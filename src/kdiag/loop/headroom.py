@@ -36,10 +36,7 @@ def after(timings: tuple[ConfigurationTiming, ...], before: Mapping[str, float])
 
 def describe(baseline: Baseline, now_ms: Mapping[str, float]) -> list[str]:
     """One line a configuration that has a limit: its time, and its share of what this card was measured to do."""
-    rates = {
-        "copy bandwidth": (baseline.copy_gbs, "GB/s"),
-        "matrix rate": (baseline.matrix_tflops, "TFLOP/s"),
-    }
+    rates = {"copy bandwidth": (baseline.copy_gbs, "GB/s"), "matrix rate": (baseline.matrix_tflops, "TFLOP/s")}
     lines = []
     for row in baseline.configurations:
         if row.limit_ms is None or row.limited_by is None or row.configuration not in now_ms:
@@ -57,11 +54,7 @@ def observations(baseline: Baseline, now_ms: Mapping[str, float]) -> Observation
     for row in baseline.configurations:
         if not row.limit_ms:
             continue
-        name = (
-            "timing.pct_of_copy_bandwidth"
-            if row.limited_by == "copy bandwidth"
-            else "timing.pct_of_tensor_peak"
-        )
+        name = "timing.pct_of_copy_bandwidth" if row.limited_by == "copy bandwidth" else "timing.pct_of_tensor_peak"
         pct = 100 * row.limit_ms / now_ms[row.configuration]
         known = found.get(name)
         if known is None or (isinstance(known.value, float) and pct < known.value):

@@ -38,9 +38,7 @@ class KernelEvidence:
         return max(each.launch.configuration for each in self.everything)
 
 
-def kernel_evidence(
-    workload: Workload, kernel: str, target: str, configuration: int | None = None
-) -> KernelEvidence:
+def kernel_evidence(workload: Workload, kernel: str, target: str, configuration: int | None = None) -> KernelEvidence:
     """Read and compile one kernel for `target`: the launches of one configuration, or of all.
 
     Raises UsageError if the workload's kernel file does not define it.

@@ -38,9 +38,7 @@ def with_pairs(
     tried = {optimization for optimization, _ in request.tried or {}}
     for first, edge, promised in promising(suggestions, known, request.headroom):
         assert first.proposal is not None
-        made = (
-            combined(first.proposal, edge, request, compiler) if promised.optimization not in tried else None
-        )
+        made = combined(first.proposal, edge, request, compiler) if promised.optimization not in tried else None
         if made is None or made.source in taken:
             continue
         taken.add(made.source)
@@ -77,9 +75,7 @@ def _pair(first: Suggestion, edge: Edge, known: Known, headroom: float | None) -
     ratio = alone or first.expected_speedup.mid
     estimate = shrunk(figures(edge.gains, known.target), NO_EFFECT)
     gain = estimate.speedup
-    expected = capped(
-        ExpectedSpeedup(ratio * gain.low, ratio * gain.mid, ratio * gain.high), headroom or float("inf")
-    )
+    expected = capped(ExpectedSpeedup(ratio * gain.low, ratio * gain.mid, ratio * gain.high), headroom or float("inf"))
     said = f"{sources(edge.gains, known.target)}{elsewhere(estimate, known.target)}"
     reason = f"{first.optimization} {first.variant} alone {gives}, but enables {edge.optimization}"
     pair = replace(

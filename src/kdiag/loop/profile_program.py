@@ -27,9 +27,7 @@ class ProgramRequest:
     save: Path | None
 
 
-def profile_program(
-    request: ProgramRequest, say: Callable[[str], object], show: Callable[[str], object]
-) -> Profile:
+def profile_program(request: ProgramRequest, say: Callable[[str], object], show: Callable[[str], object]) -> Profile:
     """Run the program under ncu and return the profile of its kernels.
 
     `say` gets lines for the user before the run, `show` what the program prints. Kernels that fail under the profiler

@@ -70,9 +70,7 @@ def race(racers: Sequence[Suggestion], time: Timing, slower_pct: float) -> Resul
             if place >= half or half == 1:
                 fate: Literal["won", "lost"] = "won" if place == 0 else "lost"
                 mean = scores[racer.variant][1]
-                left.append(
-                    Standing(racer.variant, fate, f"{mean:.3f}x of its parent in {rounds} rounds", mean)
-                )
+                left.append(Standing(racer.variant, fate, f"{mean:.3f}x of its parent in {rounds} rounds", mean))
         alive, rounds, first = alive[:half], 2 * rounds, False
     return Result(alive[0] if alive else None, tuple(left), tuple(wrong))
 

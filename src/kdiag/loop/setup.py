@@ -118,9 +118,7 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
         raise
     if worktree.uncommitted:
         names = ", ".join(worktree.uncommitted[:5])
-        terminal.on_note(
-            f"the worktree starts from the last commit and lacks your uncommitted changes ({names})"
-        )
+        terminal.on_note(f"the worktree starts from the last commit and lacks your uncommitted changes ({names})")
     if isinstance(plan.workload, Workload) and not plan.tests:
         path = generated_test.write(plan.workload, worktree.file, run_dir)
         terminal.on_note(f"pytest {path} repeats the checks of this run on its best version")
@@ -133,16 +131,12 @@ def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHead
     start = state.start
     if start.kernel != plan.kernel or Path(start.workload) != plan.workload.path.resolve():
         journal.close()
-        raise UsageError(
-            f"{run_dir} is a run of {start.kernel} with {start.workload}; resume it with that workload."
-        )
+        raise UsageError(f"{run_dir} is a run of {start.kernel} with {start.workload}; resume it with that workload.")
     worktree = Worktree(
         Path(start.worktree), start.branch, start.base_commit, Path(start.target), Path(start.repository)
     )
     worktrees.reopen(worktree, state.best_commit)
-    journal.append(
-        Resumed(plan.gpu.name if plan.gpu else None, __version__, datetime.now().astimezone().isoformat())
-    )
+    journal.append(Resumed(plan.gpu.name if plan.gpu else None, __version__, datetime.now().astimezone().isoformat()))
     run, header = _run(plan, worktree, journal, terminal)
     run.strategy.remember(state.tree or {})
     run.iterations += [row for row in state.iterations if row.verdict != "ready"]
@@ -153,9 +147,7 @@ def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHead
 
 def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -> tuple[Run, RunHeader]:
     request, described = plan.request, plan.workload
-    compiler = Compiler(
-        described, described.kernel_file.name, plan.target, journal.path.parent / "candidates"
-    )
+    compiler = Compiler(described, described.kernel_file.name, plan.target, journal.path.parent / "candidates")
     original = repo.source_at(worktree, worktree.base_commit)
     protected = [described.path.resolve()]
     if isinstance(described, CommandWorkload):
@@ -214,9 +206,7 @@ def _observations(report: Path, kernel: str) -> Observations:
 def _target(request: Request, gpu: Gpu | None) -> str:
     found = f"sm_{gpu.compute_capability.replace('.', '')}" if gpu and gpu.compute_capability else None
     if request.target and found and request.target != found:
-        raise UsageError(
-            f"--target {request.target} is not this machine's GPU ({found}); leave --target out."
-        )
+        raise UsageError(f"--target {request.target} is not this machine's GPU ({found}); leave --target out.")
     earlier = request.earlier.options.get("target") if request.earlier else None
     return request.target or found or (str(earlier) if earlier else DEFAULT_TARGET)
 

@@ -66,9 +66,7 @@ class Strategy:
         if isinstance(failure, CompileFailure) and failure.kind == "not-launched":
             raise KdiagError(f"{failure.message}; name the workload of that kernel.")
         if self.arena.bench is None and isinstance(failure, CompileFailure):
-            raise KdiagError(
-                f"Nothing can be verified here, without a GPU and without compiling: {failure.message}"
-            )
+            raise KdiagError(f"Nothing can be verified here, without a GPU and without compiling: {failure.message}")
         self.findings = found
         self.proposals = proposed(source, self.arena.kernel, found, self.arena.compiler)
         self.earlier.add(machine_code(found.compilation))
@@ -82,9 +80,7 @@ class Strategy:
         verdicts: dict[Name, str] = {**dict.fromkeys(self.outraced, "outraced"), **tried}
         for kept in [pair for pair, verdict in tried.items() if verdict == "keep"]:
             verdicts |= dict.fromkeys(parts(*kept), "keep")
-        request = PlanRequest(
-            parent.source, arena.kernel, self.findings, self.rounding, headroom, verdicts, race=MOST
-        )
+        request = PlanRequest(parent.source, arena.kernel, self.findings, self.rounding, headroom, verdicts, race=MOST)
         request = replace(request, proposals=self.proposals, by_tier=arena.policy.by_tier)
         if self.memory is not None:
             request = replace(request, trials=self.memory.known)

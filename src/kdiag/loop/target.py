@@ -52,9 +52,7 @@ class Target:
         goals = {"target_value", "target_pct_of_peak"}
         skipped = goals if self.target_value or self.target_pct_of_peak else set()
         rest = {name: value for name, value in asdict(other).items() if name not in skipped}
-        return Target(
-            **{**rest, **{name: value for name, value in asdict(self).items() if value is not None}}
-        )
+        return Target(**{**rest, **{name: value for name, value in asdict(self).items() if value is not None}})
 
 
 NO_TARGET = Target()
@@ -143,10 +141,7 @@ def goal(target: Target, usual_pct: float | None, baseline: Baseline, gpu: Gpu |
 
 def _work(metric: Metric, baseline: Baseline) -> dict[str, float]:
     """Rate times milliseconds by configuration; empty unless the rate of every configuration is known."""
-    rows = {
-        row.configuration: (row.gbs if metric == "gbps" else row.tflops, row.ms)
-        for row in baseline.configurations
-    }
+    rows = {row.configuration: (row.gbs if metric == "gbps" else row.tflops, row.ms) for row in baseline.configurations}
     work = {name: (rate or 0.0) * ms for name, (rate, ms) in rows.items()}
     return work if all(work.values()) else {}
 

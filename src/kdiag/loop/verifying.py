@@ -75,9 +75,7 @@ def _planned(request: VerifyRequest, compiler: Compiler) -> Proposal | None:
     return proposal
 
 
-def _on_device(
-    request: VerifyRequest, compiler: Compiler, gpu: Gpu, on_note: Callable[[str], None]
-) -> GateRecord:
+def _on_device(request: VerifyRequest, compiler: Compiler, gpu: Gpu, on_note: Callable[[str], None]) -> GateRecord:
     """Gate 6; another card than the target still says whether the results are right."""
     capability = (gpu.compute_capability or "").replace(".", "")
     if f"sm_{capability}" != request.target:

@@ -30,14 +30,7 @@ from kdiag.records.diagnosis import (
     RooflinePipe,
     SpeedOfLight,
 )
-from kdiag.records.emulation import (
-    EmulatedCase,
-    EmulatedConfiguration,
-    EmulatedSource,
-    EmulationCase,
-    Fault,
-    FaultKind,
-)
+from kdiag.records.emulation import EmulatedCase, EmulatedConfiguration, EmulatedSource, EmulationCase, Fault, FaultKind
 from kdiag.records.experience import PastTrial
 from kdiag.records.observations import Evidence, EvidenceKind, Observations, Place, Scalar
 from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant, parts

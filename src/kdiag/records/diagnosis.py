@@ -19,9 +19,7 @@ class Limits:
     l1_gbs: float | None = None
     fp32_tflops: float | None = None
     fp64_tflops: float | None = None
-    tensor_tflops: Mapping[str, float] = field(
-        default_factory=dict
-    )  # by operand dtype: bf16, fp16, tf32, fp8
+    tensor_tflops: Mapping[str, float] = field(default_factory=dict)  # by operand dtype: bf16, fp16, tf32, fp8
     source: str = "unknown"
 
 

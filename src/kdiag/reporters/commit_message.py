@@ -8,12 +8,7 @@ def commit_message(row: Iteration, suggestion: Suggestion) -> str:
 
     A pair of optimizations says why it was tried as one.
     """
-    lines = [
-        f"{row.optimization} {row.variant}: {row.title}",
-        "",
-        f"Cause: {suggestion.cause}. {row.reason}.",
-        "",
-    ]
+    lines = [f"{row.optimization} {row.variant}: {row.title}", "", f"Cause: {suggestion.cause}. {row.reason}.", ""]
     if "+" in row.optimization:
         lines += [suggestion.explanation, ""]
     if row.prediction is not None and row.prediction.outcome != "not-evaluated":

@@ -40,14 +40,11 @@ def perf_results(iterations: Sequence[Iteration]) -> str:
     rows = [_cells(row) for row in iterations if row.verdict in _STATUS]
     widths = [max(least, *(len(row[n]) for row in rows), 0) for n, (_, least, _, _) in enumerate(_COLUMNS)]
     heading = " | ".join(name.ljust(width) for (name, *_), width in zip(_COLUMNS, widths, strict=True))
-    rules = "|".join(
-        rule.format("-" * (width + 1)) for (*_, rule), width in zip(_COLUMNS, widths, strict=True)
-    )
+    rules = "|".join(rule.format("-" * (width + 1)) for (*_, rule), width in zip(_COLUMNS, widths, strict=True))
     lines = [f"| {heading} |", f"|{rules}|"]
     for cells in rows:
         aligned = (
-            f"{cell:{align}{width}}"
-            for cell, (_, _, align, _), width in zip(cells, _COLUMNS, widths, strict=True)
+            f"{cell:{align}{width}}" for cell, (_, _, align, _), width in zip(cells, _COLUMNS, widths, strict=True)
         )
         lines.append(f"| {' | '.join(aligned)} |")
     return "\n".join(lines) + "\n"

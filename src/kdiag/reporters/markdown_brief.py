@@ -78,9 +78,7 @@ def _compiled(brief: Brief) -> list[str]:
     if isinstance(brief.compilation, CompileFailure):
         return [f"Nothing: {brief.compilation.message}"]
     by_code = {each.code_hash: each for each in brief.compilation}
-    remarks = dict.fromkeys(
-        _remark(r) for each in by_code.values() for r in each.remarks if r.text or not r.passed
-    )
+    remarks = dict.fromkeys(_remark(r) for each in by_code.values() for r in each.remarks if r.text or not r.passed)
     return [*map(_resources, by_code.values()), *list(remarks)[:MOST_ROWS], f"* {brief.order.text}"]
 
 
@@ -123,10 +121,7 @@ def _evidence(evidence: Evidence) -> str:
 
 def _tried(row: Iteration) -> str:
     gain = "" if row.speedup is None else f", {row.speedup:.3f}x"
-    return (
-        f"* {row.n}: {row.optimization} {row.variant}".rstrip()
-        + f": {row.verdict}{gain}. {row.reason}".rstrip()
-    )
+    return f"* {row.n}: {row.optimization} {row.variant}".rstrip() + f": {row.verdict}{gain}. {row.reason}".rstrip()
 
 
 def _applicable(suggestions: tuple[Suggestion, ...]) -> list[str]:

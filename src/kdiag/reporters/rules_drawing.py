@@ -26,9 +26,7 @@ STYLE = (
     "text{font:12px sans-serif}path{fill:none;stroke-opacity:.6}path:hover{stroke-width:4}rect{fill:#eef3fb}"
     ".bottleneck{fill:none;stroke:#999}.cause{fill:#fff3c4}.optimization{fill:#e0f2e5}.dashed{stroke-dasharray:5 3}"
 )
-Lines = Mapping[
-    tuple[str, str, str], dict[str, float]
-]  # (kind, source, target): sentences with the gain they tell
+Lines = Mapping[tuple[str, str, str], dict[str, float]]  # (kind, source, target): sentences with the gain they tell
 
 
 def to_svg(graph: Graph) -> str:
@@ -46,9 +44,7 @@ def to_svg(graph: Graph) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1320 {TOP + ROW * (rows + 1)}">'
     paths = [_path(line, told, places) for line, told in lines.items()]
     nodes = [_node(graph, node, *places[node]) for node in places]
-    return "\n".join(
-        (head, f'<style>{STYLE}</style><text x="10" y="20">{spans}</text>', *paths, *nodes, "</svg>\n")
-    )
+    return "\n".join((head, f'<style>{STYLE}</style><text x="10" y="20">{spans}</text>', *paths, *nodes, "</svg>\n"))
 
 
 def to_dot(graph: Graph) -> str:
@@ -92,9 +88,7 @@ def _columns(graph: Graph, lines: Lines) -> dict[str, list[str]]:
         place = {n: i / len(nodes) for nodes in columns.values() for i, n in enumerate(nodes)}
         mean = {node: fmean(place[other] for other in near.get(node, {node})) for node in place}
         for nodes in columns.values():
-            nodes.sort(
-                key=lambda node: (classes.index(class_of[node]) if node in class_of else 0, mean[node])
-            )
+            nodes.sort(key=lambda node: (classes.index(class_of[node]) if node in class_of else 0, mean[node]))
     causes = columns["cause"]
     columns["cause"] = [n for each in classes for n in (each, *(c for c in causes if class_of[c] == each))]
     return columns
@@ -113,9 +107,7 @@ def _node(graph: Graph, node: str, x: float, y: float) -> str:
     )
 
 
-def _path(
-    line: tuple[str, str, str], told: Mapping[str, float], places: Mapping[str, tuple[float, float]]
-) -> str:
+def _path(line: tuple[str, str, str], told: Mapping[str, float], places: Mapping[str, tuple[float, float]]) -> str:
     kind, source, target = line
     (x1, y1), (x2, y2) = places[source], places[target]
     dashed = kind not in {"indicates", "treats"}

@@ -66,8 +66,6 @@ def _facts(made: Proposal) -> list[str]:
 def _also(report: EditReport) -> None:
     """The other variants that apply."""
     mine = report.proposal.variant.name
-    names = [
-        made.variant.name for made in report.others if made.source is not None and made.variant.name != mine
-    ]
+    names = [made.variant.name for made in report.others if made.source is not None and made.variant.name != mine]
     if names:
         click.echo(f"other variants: {'  '.join(names)}  (--variant)", err=True)

@@ -55,9 +55,7 @@ class Terminal:
         """Say what runs and where; `earlier` are the iterations of a run that is resumed."""
         self._iterations = earlier
         gpu = header.gpu or "no GPU"
-        self._line(
-            Text.assemble("kdiag auto ", (header.kernel, "bold cyan"), f" on {gpu}, policy {header.policy}")
-        )
+        self._line(Text.assemble("kdiag auto ", (header.kernel, "bold cyan"), f" on {gpu}, policy {header.policy}"))
         self._line(Text(f"branch {header.branch} in {header.worktree}; your checkout is not touched", "dim"))
 
     def on_iteration(self, row: Iteration) -> None:
@@ -126,9 +124,7 @@ class Terminal:
 def _table(iterations: tuple[Iteration, ...]) -> Table:
     table = Table(header_style="bold")
     for name in ("#", "tried", "verdict", "ms", "over parent", "s"):
-        table.add_column(
-            name, justify="left" if name in ("tried", "verdict") else "right", no_wrap=name != "tried"
-        )
+        table.add_column(name, justify="left" if name in ("tried", "verdict") else "right", no_wrap=name != "tried")
     table.add_column("why", overflow="fold")
     for row in iterations:
         table.add_row(
@@ -154,9 +150,7 @@ def _take_over(summary: RunSummary) -> list[str]:
     lines = [summary.hint] if summary.hint else []
     ready = sum(row.verdict == "ready" for row in summary.iterations)
     if ready:
-        lines.append(
-            f"Nothing was measured. {ready} candidate{'s' if ready > 1 else ''} compiled and wait as patches."
-        )
+        lines.append(f"Nothing was measured. {ready} candidate{'s' if ready > 1 else ''} compiled and wait as patches.")
     elif kept:
         lines.append(f"To take it over: git -C {repository} merge {branch}")
     else:

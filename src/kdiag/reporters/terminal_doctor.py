@@ -40,16 +40,9 @@ def _packages(environment: Environment) -> Row:
 
 def _cards(environment: Environment) -> list[Row]:
     if not environment.cards:
-        return [
-            _line(
-                "GPU",
-                f"none found ({environment.no_cards}); reports, sources and the compiler need none",
-                BAD,
-            )
-        ]
+        return [_line("GPU", f"none found ({environment.no_cards}); reports, sources and the compiler need none", BAD)]
     return [
-        _line("GPU", _card(card), {True: GOOD, False: BAD, None: UNSURE}[card.cutile])
-        for card in environment.cards
+        _line("GPU", _card(card), {True: GOOD, False: BAD, None: UNSURE}[card.cutile]) for card in environment.cards
     ]
 
 
@@ -57,9 +50,7 @@ def _card(card: Card) -> str:
     capability = card.compute_capability
     parts = [
         card.name,
-        " ".join(
-            part for part in (card.architecture, capability and f"(compute capability {capability})") if part
-        ),
+        " ".join(part for part in (card.architecture, capability and f"(compute capability {capability})") if part),
         f"{card.memory_mib / 1024:,.0f} GiB" if card.memory_mib else "",
         {True: "", False: "not supported by cuTile", None: "compute capability unknown"}[card.cutile],
         "limits known" if card.limits_known else "limits unknown unless the report holds them",
@@ -90,9 +81,7 @@ def _table(tools: list[Tool]) -> Table:
     table.add_column("where", overflow="fold")  # the only column that gives way
     for tool in tools:
         word, colour = GOOD if tool.usable else LIMITED if tool.found else BAD
-        table.add_row(
-            Text(tool.name, "bold"), Text(word, colour), tool.version or "-", Text(tool.path or "", "dim")
-        )
+        table.add_row(Text(tool.name, "bold"), Text(word, colour), tool.version or "-", Text(tool.path or "", "dim"))
     return table
 
 

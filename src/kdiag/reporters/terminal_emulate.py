@@ -50,9 +50,7 @@ def _row(one: EmulatedConfiguration) -> tuple[str | Text, ...]:
 
 def _headline(fault: Fault) -> Text:
     style = "yellow" if fault.warning else "bold red"
-    return Text.assemble(
-        (f"{'warning' if fault.warning else 'fault'}: {fault.kind}", style), f": {fault.text}"
-    )
+    return Text.assemble((f"{'warning' if fault.warning else 'fault'}: {fault.kind}", style), f": {fault.text}")
 
 
 def _by_fault(found: Sequence[EmulatedConfiguration]) -> dict[Fault, list[str]]:

@@ -125,11 +125,7 @@ def _unjudged(launch: LaunchProfile) -> list[str]:
     """Causes that would explain the first one and could not be judged for want of counters."""
     first, rules = launch.diagnosis.causes[0].id, load_causes()
     lines = [line.partition(": needs ") for line in launch.diagnosis.not_evaluated]
-    return [
-        cause
-        for cause, _, needs in lines
-        if first in rules[cause].outranks and not _source(needs.split(", "))
-    ]
+    return [cause for cause, _, needs in lines if first in rules[cause].outranks and not _source(needs.split(", "))]
 
 
 def _roofline(roofline: Roofline) -> str:

@@ -39,9 +39,7 @@ def render(
             console.print(_why_not_table(shown, verbose))
         if len(shown) < len(others):
             hidden = len(others) - len(shown)
-            console.print(
-                Text(f"{hidden} more variants of these are not applicable; --verbose lists them.", "dim")
-            )
+            console.print(Text(f"{hidden} more variants of these are not applicable; --verbose lists them.", "dim"))
     if applicable:
         _first(applicable[0], console)
 
@@ -65,9 +63,7 @@ def _table(suggestions: list[Suggestion], verbose: bool) -> Table:
 
 
 def _why_not_table(suggestions: list[Suggestion], verbose: bool) -> Table:
-    table = Table(
-        title="Not applicable", title_justify="left", header_style="bold", box=SIMPLE_HEAD, pad_edge=False
-    )
+    table = Table(title="Not applicable", title_justify="left", header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("optimization", overflow="fold", ratio=1)
     table.add_column("why not", overflow="fold", ratio=1)

@@ -36,18 +36,12 @@ def _card(gpu: Gpu) -> str:
 def _limits(gpu: Gpu) -> str:
     limits = gpu.limits
     if limits.source == "unknown":
-        return (
-            "limits: neither measured nor in the table of cards, so no roofline (ncu --set full records them)"
-        )
+        return "limits: neither measured nor in the table of cards, so no roofline (ncu --set full records them)"
     parts = [
         f"DRAM {limits.dram_gbs:,.0f} GB/s" if limits.dram_gbs else "",
         f"L2 {limits.l2_gbs:,.0f} GB/s" if limits.l2_gbs else "",
         f"fp32 {limits.fp32_tflops:.0f} TFLOP/s" if limits.fp32_tflops else "",
-        *(
-            f"{dtype} {limits.tensor_tflops[dtype]:.0f}"
-            for dtype in ("tf32", "bf16")
-            if dtype in limits.tensor_tflops
-        ),
+        *(f"{dtype} {limits.tensor_tflops[dtype]:.0f}" for dtype in ("tf32", "bf16") if dtype in limits.tensor_tflops),
     ]
     return f"limits from the {limits.source}: " + ", ".join(part for part in parts if part)
 
@@ -68,12 +62,7 @@ def _table(profile: Profile) -> Table:
 
 def _row(launch: LaunchProfile) -> tuple[Text, ...]:
     bottleneck, colour = launch.diagnosis.bottleneck, COLOURS.get(launch.diagnosis.bottleneck, "default")
-    figures = (
-        launch.sol.compute_pct,
-        launch.sol.memory_pct,
-        launch.sol.dram_pct,
-        launch.roofline.pct_of_limit,
-    )
+    figures = (launch.sol.compute_pct, launch.sol.memory_pct, launch.sol.dram_pct, launch.roofline.pct_of_limit)
     return (
         Text(str(launch.index)),
         Text(launch.name, "bold", no_wrap=True, overflow="ellipsis"),
@@ -90,8 +79,7 @@ def _beside(profile: Profile) -> list[str]:
     lines = []
     if profile.others:
         rows = [
-            f"{other.launches} x {other.name} ({other.role}, {_share(other.share_pct)})"
-            for other in profile.others
+            f"{other.launches} x {other.name} ({other.role}, {_share(other.share_pct)})" for other in profile.others
         ]
         lines.append("beside these, not diagnosed: " + ", ".join(rows))
     return [*lines, *(f"note: {note}" for note in profile.notes)]

@@ -45,4 +45,6 @@ def verdict(records: Sequence[GateRecord]) -> str:
     unable = [record.gate for record in records if record.outcome == "could-not-run"]
     if not unable:
         return "every gate passed"
-    return f"none failed; could not run: {', '.join(unable)}; not proved: {', nor '.join(PROVES[gate] for gate in unable)}"
+    return (
+        f"none failed; could not run: {', '.join(unable)}; not proved: {', nor '.join(PROVES[gate] for gate in unable)}"
+    )

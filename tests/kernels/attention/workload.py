@@ -6,10 +6,7 @@ KERNEL_FILE = "kernel.py"
 
 
 def configs():
-    return [
-        {"length": 37, "width": 16},
-        {"length": 16, "width": 8},
-    ]
+    return [{"length": 37, "width": 16}, {"length": 16, "width": 8}]
 
 
 def make_inputs(config, device, seed):

@@ -6,10 +6,7 @@ KERNEL_FILE = "kernel.py"
 
 
 def configs():
-    return [
-        {"rows": 5, "columns": 43},
-        {"rows": 3, "columns": 32},
-    ]
+    return [{"rows": 5, "columns": 43}, {"rows": 3, "columns": 32}]
 
 
 def make_inputs(config, device, seed):

@@ -6,10 +6,7 @@ KERNEL_FILE = "kernel.py"
 
 
 def configs():
-    return [
-        {"points": 21, "centres": 11},
-        {"points": 8, "centres": 16},
-    ]
+    return [{"points": 21, "centres": 11}, {"points": 8, "centres": 16}]
 
 
 def make_inputs(config, device, seed):

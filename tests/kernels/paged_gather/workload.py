@@ -6,10 +6,7 @@ KERNEL_FILE = "kernel.py"
 
 
 def configs():
-    return [
-        {"sequences": 3, "pages": 4, "width": 16},
-        {"sequences": 2, "pages": 2, "width": 8},
-    ]
+    return [{"sequences": 3, "pages": 4, "width": 16}, {"sequences": 2, "pages": 2, "width": 8}]
 
 
 def make_inputs(config, device, seed):

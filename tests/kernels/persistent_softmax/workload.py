@@ -6,10 +6,7 @@ KERNEL_FILE = "kernel.py"
 
 
 def configs():
-    return [
-        {"rows": 8, "columns": 37},
-        {"rows": 2, "columns": 64},
-    ]
+    return [{"rows": 8, "columns": 37}, {"rows": 2, "columns": 64}]
 
 
 def make_inputs(config, device, seed):

@@ -6,11 +6,7 @@ KERNEL_FILE = "kernel.py"
 
 
 def configs():
-    return [
-        {"n": 77},
-        {"n": 1},
-        {"n": 64},
-    ]
+    return [{"n": 77}, {"n": 1}, {"n": 64}]
 
 
 def make_inputs(config, device, seed):

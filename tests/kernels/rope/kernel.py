@@ -18,7 +18,5 @@ def rope_kernel(q, cosines, sines, HALF: ct.Constant[int]):
 
 def rope(q: torch.Tensor, cosines: torch.Tensor, sines: torch.Tensor) -> torch.Tensor:
     positions, heads, width = q.shape
-    ct.launch(
-        torch.cuda.current_stream(), (positions, heads, 1), rope_kernel, (q, cosines, sines, width // 2)
-    )
+    ct.launch(torch.cuda.current_stream(), (positions, heads, 1), rope_kernel, (q, cosines, sines, width // 2))
     return q

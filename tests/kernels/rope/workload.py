@@ -6,10 +6,7 @@ KERNEL_FILE = "kernel.py"
 
 
 def configs():
-    return [
-        {"positions": 5, "heads": 3, "width": 16},
-        {"positions": 2, "heads": 4, "width": 8},
-    ]
+    return [{"positions": 5, "heads": 3, "width": 16}, {"positions": 2, "heads": 4, "width": 8}]
 
 
 def make_inputs(config, device, seed):

@@ -6,10 +6,7 @@ KERNEL_FILE = "kernel.py"
 
 
 def configs():
-    return [
-        {"rows": 10, "columns": 53},
-        {"rows": 4, "columns": 16},
-    ]
+    return [{"rows": 10, "columns": 53}, {"rows": 4, "columns": 16}]
 
 
 def make_inputs(config, device, seed):

@@ -6,10 +6,7 @@ KERNEL_FILE = "kernel.py"
 
 
 def configs():
-    return [
-        {"n": 71},
-        {"n": 32},
-    ]
+    return [{"n": 71}, {"n": 32}]
 
 
 def make_inputs(config, device, seed):

@@ -6,10 +6,7 @@ KERNEL_FILE = "kernel.py"
 
 
 def configs():
-    return [
-        {"m": 40, "n": 50, "k": 55},
-        {"m": 32, "n": 32, "k": 32},
-    ]
+    return [{"m": 40, "n": 50, "k": 55}, {"m": 32, "n": 32, "k": 32}]
 
 
 def make_inputs(config, device, seed):

@@ -6,10 +6,7 @@ KERNEL_FILE = "kernel.py"
 
 
 def configs():
-    return [
-        {"rows": 19, "columns": 37},
-        {"rows": 32, "columns": 32},
-    ]
+    return [{"rows": 19, "columns": 37}, {"rows": 32, "columns": 32}]
 
 
 def make_inputs(config, device, seed):
