@@ -21,7 +21,7 @@ REGISTERED = re.compile(r"@register_impl\(\s*[\"']([^\"']+)[\"']")
 MEASURES = re.compile(r"^\s*def test_perf\w*\(", re.MULTILINE)
 CHECK_ONLY = "test_ and cutile and not test_perf"
 MEASURE_ONLY = "test_perf and cutile"
-DRAFT = "or write a workload, of which `kdiag workload KERNEL.py -o workload.py` makes a draft"
+OR_WORKLOAD = "or write a workload (docs/workload.md)"
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,11 @@ def workload_of(operator: Operator, test: str | None, bench: str | None) -> Comm
     if missing and len(operator.test_files) != 1:
         found = _names(operator.test_files)
         what = f"has several test files ({found})" if found else f"has no test_{operator.name.stem}.py in tests"
-        raise UsageError(f"{operator.name} {what}; give {' and '.join(missing)}, {DRAFT}.")
+        raise UsageError(f"{operator.name} {what}; give {' and '.join(missing)}, {OR_WORKLOAD}.")
     if bench is None and not operator.measured:
         raise UsageError(
             f"{operator.test_files[0]} has no test_perf, so nothing measures {operator.name}; give --bench, a command "
-            f'that prints {{"latency_ms": 1.5, "configuration": "n=4096"}} lines, {DRAFT}.'
+            f'that prints {{"latency_ms": 1.5, "configuration": "n=4096"}} lines, {OR_WORKLOAD}.'
         )
     return CommandWorkload(
         operator.kernel_file,

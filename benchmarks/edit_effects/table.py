@@ -70,16 +70,21 @@ def sections(rows: list[Row]) -> Iterator[str]:
         yield "| kernel | variant | compiler | speed-up [95 %] |"
         yield "|---|---|---|---|"
         for row in sorted(
-            (row for row in rows if row["optimization"] == name), key=lambda r: r["workload"].split("/")[-1]
+            (row for row in rows if row["optimization"] == name and not _no_op(row)),
+            key=lambda r: r["workload"].split("/")[-1],
         ):
             kernel = row["workload"].rpartition("/")[2]
             yield f"| {kernel} | {row['variant']} | {_compiler(row)} | {_measured(row)} |"
 
 
+def _no_op(row: Row) -> bool:
+    """Whether there is nothing to say of it: the machine code is the parent's."""
+    return (gate := stopped(row)) is not None and gate["gate"] == "no-op"
+
+
 def _compiler(row: Row) -> str:
     gate = stopped(row) or next((g for g in row["gates"] if g["gate"] == "effect"), row["gates"][-1])
-    words = {"no-op": "no-op", "effect": gate["reason"], "emulation": gate["reason"]}
-    return str(words.get(gate["gate"], gate["reason"])).replace("nothing was promised, and there are ", "")
+    return str(gate["reason"]).replace("nothing was promised, and there are ", "")
 
 
 def _measured(row: Row) -> str:

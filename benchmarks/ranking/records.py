@@ -71,9 +71,18 @@ def folders() -> list[Path]:
 
 
 def write(path: Path, measured: Measurements) -> None:
-    """Write as JSON, compressed if the name ends in .xz."""
-    text = json.dumps(encode(measured), separators=(",", ":")).encode()
+    """Write as JSON with five digits, compressed if the name ends in .xz; sentences are left out."""
+    text = json.dumps(_brief(encode(measured)), separators=(",", ":")).encode()
     path.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME) if path.suffix == ".xz" else text)
+
+
+def _brief(value: object) -> object:
+    """The value without long texts and digits that say nothing."""
+    if isinstance(value, dict):
+        return {name: "" if name in ("text", "reason") else _brief(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_brief(item) for item in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 def read(path: Path) -> Measurements:

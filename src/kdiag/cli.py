@@ -17,7 +17,6 @@ VERBS = {
     "apply": "Show one edit of a kernel as a diff, or write it into the file.",
     "verify": "Say whether two versions of a kernel compute the same, gate by gate.",
     "emulate": "Run a kernel on the CPU: is it right, and what does it do that a GPU lets pass?",
-    "workload": "Draft the file that says how to run and check a kernel.",
     "explain": "Print the reference page of an optimization, a cause or a concept.",
     "doctor": "Say what this machine has for kdiag, and what each missing thing costs.",
     "auto": "Apply optimizations one at a time; keep what is correct and faster.",

@@ -115,8 +115,7 @@ def _of_kernel_file(request: Request, file: Path) -> Workload | CommandWorkload:
             f"{file} has no function decorated with @ct.kernel and no KERNEL_FILE; name a kernel file or a workload."
         )
     raise UsageError(
-        f"Nothing says how to run and check {file}: give --test and --bench commands, or write a workload, of which "
-        f"`kdiag workload {file} -o workload.py` makes a draft."
+        f"Nothing says how to run and check {file}: give --test and --bench commands, or write a workload (docs/workload.md)."
     )
 
 
