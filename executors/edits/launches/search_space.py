@@ -37,10 +37,7 @@ def change_space(subject: Subject, variant: str) -> Outcome:
     if refused is not None:
         return refused
     changes: dict[cst.CSTNode, cst.CSTNode | None] = {}
-    if variant == "widen":
-        body = _wider(read, found, subject.target, changes)
-    else:
-        body = _narrower(read, found, subject)
+    body = _wider(read, found, subject.target, changes) if variant == "widen" else _narrower(read, found, subject)
     if isinstance(body, Skipped):
         return body
     for space in found:
