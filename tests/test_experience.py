@@ -13,7 +13,7 @@ import pytest
 from kdiag import cli
 from kdiag.planner.experience import Experience, database
 from kdiag.records import PastTrial
-from plan_cases import SOFTMAX, SOFTMAX_CAUSES, find, plan
+from plan_cases import SOFTMAX, SOFTMAX_CAUSES, diagnosis, find, plan
 
 CAUSE, FEATURES = "special-functions-and-division", ("bfloat16", "gathers")
 TRIAL = PastTrial(
@@ -77,8 +77,8 @@ def test_a_database_that_cannot_be_used_is_told_once(experience, capsys, how):
     assert capsys.readouterr().err.count("\n") == (how != "no folder")
 
 
-def softmax(*trials, variant="all"):
-    return find(plan(*SOFTMAX, diagnosis=SOFTMAX_CAUSES, trials=trials, features=FEATURES), "H", variant)
+def softmax(*trials, variant="all", causes=SOFTMAX_CAUSES):
+    return find(plan(*SOFTMAX, diagnosis=causes, trials=trials, features=FEATURES), "H", variant)
 
 
 def test_six_measurements_outvote_one_trial_and_many_trials_outvote_them():
@@ -89,7 +89,9 @@ def test_six_measurements_outvote_one_trial_and_many_trials_outvote_them():
 
 
 def test_twenty_trials_outvote_a_guess_and_raise_its_confidence():
-    guess, known = (softmax(*many(count, 1.3, variant="exp2"), variant="exp2") for count in (0, 20))
+    guessed = diagnosis(("tma-load-rejected", 0.9))
+    trials = [many(count, 1.3, variant="exp2", cause="tma-load-rejected") for count in (0, 20)]
+    guess, known = (softmax(*each, variant="exp2", causes=guessed) for each in trials)
     assert known.expected_speedup.mid == pytest.approx(1.3, abs=0.02)
     assert known.confidence > 1.5 * guess.confidence
 

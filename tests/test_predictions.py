@@ -75,7 +75,7 @@ def test_the_rules_name_metrics_that_exist():
     known = {one.name for one in (*FIGURES, *COUNTS)}
     assert len(moves) > 10
     assert {name for name in moves if name.startswith("compile.")} <= known
-    assert predicted("I+B", "group_size_m=8+blocks-per-sm=2", "tensor-pipe") == ("+tensor_pct",)
+    assert predicted("I+B", "group_size_m=8+blocks-per-sm=1", "tensor-pipe") == ("+tensor_pct",)
 
 
 @pytest.mark.parametrize("moves", ['["dram_pct"]', '["-nonsense"]', '"-dram_pct"', "[1]"])
