@@ -62,6 +62,9 @@ def sizes(subject: Subject, read: KernelSource) -> Sizes | Skipped:
     default = next((c for c in by_setting.values() if isinstance(c.assignment, cst.Param)), None)
     if default is not None:
         return Skipped(f"{default.name} is an argument of the launch wrapper, so its caller chooses it")
+    following = next((c for c in by_setting.values() if c.value is None), None)
+    if following is not None:
+        return Skipped(f"{following.name} follows the data, so the search would have no present size to begin with")
     constants = {c.name: c for c in by_setting.values()}
     named = tuple(
         {c.name: row.get(c.setting, c.value) for c in constants.values()}
