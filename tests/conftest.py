@@ -26,5 +26,5 @@ def experience(monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser):
     parser.addoption("--record-runs", default="", help="folder for what GPU tests measure, to be replayed without one")

@@ -65,7 +65,7 @@ class _Tensor(ctypes.Structure):
 class OnGpu:
     """A NumPy array that says of itself that it lies on a GPU."""
 
-    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+    def __init__(self, array: np.ndarray[Any, Any]):
         words = ctypes.c_int64 * max(array.ndim, 1)
         self._shape = words(*array.shape)
         self._strides = words(*(stride // array.itemsize for stride in array.strides))

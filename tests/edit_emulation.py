@@ -25,7 +25,7 @@ def module_of(source: str) -> ModuleType:
     return load_module(folder / "edited.py", search=folder)
 
 
-def run(source: str, kernel: str, grid: Sequence[int], arguments: Sequence[Any]) -> None:
+def run(source: str, kernel: str, grid: Sequence[int], arguments: Sequence[Any]):
     """Launch a kernel under the emulator; anything at fault raises."""
     ct = pytest.importorskip("cuda.tile")
     from kdiag.executors.emulator import emulate

@@ -116,7 +116,7 @@ class Bench(Recorder):
     folder: Path = Path()
     ran: dict[tuple[str, str], Ran] = field(default_factory=dict)
 
-    def launch(self, stream: object, grid: Any, kernel: Any, arguments: Any, /, **options: object) -> None:
+    def launch(self, stream: object, grid: Any, kernel: Any, arguments: Any, /, **options: object):
         super().launch(stream, grid, kernel, arguments, **options)
         assert self.emulation is not None
         self.emulation.launch(stream, grid, kernel, arguments)

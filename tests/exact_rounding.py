@@ -62,7 +62,7 @@ def operands(dtype: Any, count: int, seed: int) -> np.ndarray:
     return np.concatenate([patterns, near, small, random.choice(specials, count), specials])
 
 
-def check(got: np.ndarray, cases: list[tuple[Any, ...]], expected: Callable[..., float], what: str) -> None:
+def check(got: np.ndarray, cases: list[tuple[Any, ...]], expected: Callable[..., float], what: str):
     """Compares each result with `expected(*case)`: as a number, by sign of zero, and NaN with NaN."""
     for result, case in zip(widen(got).tolist(), cases, strict=True):
         wanted = expected(*case)

@@ -25,7 +25,7 @@ class LineAdded(Edit):
     title: ClassVar[str] = "Another line"
     examples: ClassVar[tuple[Example, ...]] = ()
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str]):
         self.names = tuple(names)
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:

@@ -43,7 +43,7 @@ def run_auto(attempt: Attempt) -> int:
     sys.addaudithook(events.on_audit)
     fsync = os.fsync
 
-    def watched(descriptor: int) -> None:
+    def watched(descriptor: int):
         path = Path(f"/proc/self/fd/{descriptor}").readlink()
         name = plain_name(path)
         if not path.is_dir() and events.is_the_end(f"torn {name}"):
@@ -61,11 +61,11 @@ def run_auto(attempt: Attempt) -> int:
 class Events:
     """Counts events by name, writes them down, and kills the process at one of them."""
 
-    def __init__(self, attempt: Attempt) -> None:
+    def __init__(self, attempt: Attempt):
         self.attempt = attempt
         self.seen: Counter[str] = Counter()
 
-    def on_audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def on_audit(self, event: str, arguments: tuple[Any, ...]):
         if event == "subprocess.Popen":
             words = [word for word in map(str, arguments[1]) if word[0] != "-" and "=" not in word]
             self.on(" ".join(words[:2]))
@@ -74,7 +74,7 @@ class Events:
         elif event == "open" and not isinstance(arguments[0], int) and set(arguments[1] or "") & set("wxa+"):
             self.on(f"open {plain_name(arguments[0])}")
 
-    def on(self, name: str) -> None:
+    def on(self, name: str):
         if self.is_the_end(name):
             self.end()
 
@@ -86,7 +86,7 @@ class Events:
                 log.write(f"{label}\n")
         return label == self.attempt.kill
 
-    def end(self) -> None:
+    def end(self):
         os.killpg(0, signal.SIGKILL)
 
 

@@ -28,7 +28,7 @@ class Machine:
     folder: Path
     environment: pytest.MonkeyPatch
 
-    def plays(self, what: str, *kernels: str) -> None:
+    def plays(self, what: str, *kernels: str):
         self.environment.setenv("STAND_IN_NCU", what)
         self.environment.setenv("STAND_IN_KERNELS", ",".join(kernels))
 

@@ -6,7 +6,7 @@ import ast
 class Text:
     """A source with its tree; `of` gives the text of a node, `replaced` the source with another text in its place."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str):
         self.source = source
         self.tree = ast.parse(source)
         starts, at = [], 0

@@ -84,7 +84,7 @@ def arguments() -> argparse.Namespace:
 class StandIn:
     """One run."""
 
-    def __init__(self, given: argparse.Namespace) -> None:
+    def __init__(self, given: argparse.Namespace):
         self.given = given
         self.play = os.environ.get("STAND_IN_NCU", "good")
         assert self.play in PLAYS, self.play
@@ -95,10 +95,10 @@ class StandIn:
             signal.signal(signal.SIGINT, signal.SIG_IGN if self.play == "deaf" else self.interrupt)
         self.application = subprocess.Popen(given.command)
 
-    def interrupt(self, *_: object) -> None:
+    def interrupt(self, *_: object):
         self.interrupted = True
 
-    def say(self, text: str, end: str = "\n") -> None:
+    def say(self, text: str, end: str = "\n"):
         with self.log.open("a") as log:
             log.write(text + end)
 
@@ -107,12 +107,12 @@ class StandIn:
         launches = [name for name in kernels() if re.search(wanted, name)][self.given.launch_skip :]
         return launches[: self.given.launch_count]
 
-    def write(self) -> None:
+    def write(self):
         assert not self.report.exists(), "ncu does not overwrite without --force-overwrite"
         shutil.copyfile(os.environ["STAND_IN_REPORT"], self.report)
         self.say(f"==PROF== Report: {self.report}")
 
-    def profile(self, index: int, name: str) -> None:
+    def profile(self, index: int, name: str):
         self.say(f'==PROF== Profiling "{cut(name)}" - {index}: 0%....50%....100% - {PASSES} passes')
 
     def shut_down(self, code: int = 9) -> int:

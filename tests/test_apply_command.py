@@ -24,7 +24,7 @@ def softmax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "softmax.py"
 
 
-def test_what_is_printed_is_a_patch(softmax: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_printed_is_a_patch(softmax: Path, capsys: pytest.CaptureFixture[str]):
     before = softmax.read_bytes()
     assert run(["apply", "softmax.py", "h"]) == 0
     printed = capsys.readouterr()
@@ -37,7 +37,7 @@ def test_what_is_printed_is_a_patch(softmax: Path, capsys: pytest.CaptureFixture
     assert "exp2" in softmax.read_text()
 
 
-def test_a_variant_by_name(softmax: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_variant_by_name(softmax: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["apply", str(softmax), "H", "--variant", "exp2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["schema"], found["optimization"], found["variant"]) == ("kdiag.apply/1", "H", "exp2")
@@ -52,19 +52,19 @@ def test_a_variant_by_name(softmax: Path, capsys: pytest.CaptureFixture[str]) ->
 )
 def test_a_variant_by_setting(
     softmax: Path, variant: str, settings: dict[str, int], capsys: pytest.CaptureFixture[str]
-) -> None:
+):
     assert run(["apply", str(softmax), "hints", "--variant", variant, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["settings"] == settings
 
 
-def test_a_setting_that_is_not_offered_is_tried(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_setting_that_is_not_offered_is_tried(capsys: pytest.CaptureFixture[str], tmp_path: Path):
     kernel = tmp_path / "matmul.py"
     shutil.copy(EXAMPLES / "matmul_bf16" / "matmul.py", kernel)
     assert run(["apply", str(kernel), "G", "--variant", "tile_k=16", "--json"]) == 0
     assert "+TILE_K = 16" in json.loads(capsys.readouterr().out)["diff"]
 
 
-def test_writing_and_undoing(softmax: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_writing_and_undoing(softmax: Path, capsys: pytest.CaptureFixture[str]):
     before = softmax.read_bytes()
     assert run(["apply", "softmax.py", "H", "--write"]) == 0
     undo = capsys.readouterr().err.split("undo: ")[1].strip()
@@ -73,7 +73,7 @@ def test_writing_and_undoing(softmax: Path, capsys: pytest.CaptureFixture[str]) 
     assert softmax.read_bytes() == before
 
 
-def test_applying_twice_says_why_not(softmax: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_applying_twice_says_why_not(softmax: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["apply", "softmax.py", "H", "--variant", "exp2", "--write", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["written"]
     after = softmax.read_bytes()
@@ -98,7 +98,7 @@ def test_applying_twice_says_why_not(softmax: Path, capsys: pytest.CaptureFixtur
 )
 def test_what_cannot_be_is_one_sentence(
     softmax: Path, arguments: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+):
     before = softmax.read_bytes()
     assert run(["apply", "softmax.py", *arguments, "--write"]) == code
     printed = capsys.readouterr()
@@ -109,14 +109,14 @@ def test_what_cannot_be_is_one_sentence(
 
 
 @pytest.mark.parametrize("text", ["", "x = 1\n", "def broken(:\n", "\x00"])
-def test_a_file_without_a_kernel(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_without_a_kernel(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "kernel.py"
     path.write_text(text)
     assert run(["apply", str(path), "H"]) in {1, 2}
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
-def test_the_list(softmax: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list(softmax: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["apply", "softmax.py", "--list", "--json"]) == 0
     edits = json.loads(capsys.readouterr().out)["edits"]
     variants = {edit["optimization"]: edit["variants"] for edit in edits}
@@ -129,7 +129,7 @@ def test_the_list(softmax: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.compiler
-def test_with_a_workload_the_compiler_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_a_workload_the_compiler_is_asked(capsys: pytest.CaptureFixture[str]):
     pytest.importorskip("cuda.tile")
     assert run(["apply", str(EXAMPLES / "softmax" / "softmax.py"), "H", "--json"]) == 0
     gates = {gate["gate"]: gate["outcome"] for gate in json.loads(capsys.readouterr().out)["gates"]}

@@ -39,7 +39,7 @@ def commands(folder: Path, *, wrong: bool = False, sneaky: bool = False) -> Proj
     return made
 
 
-def test_the_commit_holds_the_candidate_that_was_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commit_holds_the_candidate_that_was_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     made = commands(tmp_path)
     code, summary = auto(made, capsys, "--budget", "9999")
     assert code == 0, summary
@@ -58,7 +58,7 @@ def test_the_commit_holds_the_candidate_that_was_measured(tmp_path: Path, capsys
 
 def test_a_small_gain_is_measured_twice_and_lowers_its_branch(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], experience: Path
-) -> None:
+):
     made = commands(tmp_path)
     bench = made.root / "bench.py"
     bench.write_text(bench.read_text().replace("ms = 0.7", "ms = 0.97"))
@@ -76,7 +76,7 @@ def test_a_small_gain_is_measured_twice_and_lowers_its_branch(
 @pytest.mark.parametrize(("fault", "why"), [("wrong", "the result is wrong"), ("sneaky", "made a commit")])
 def test_what_fails_its_tests_or_commits_by_itself_is_not_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str, why: str
-) -> None:
+):
     made = commands(tmp_path, wrong=fault == "wrong", sneaky=fault == "sneaky")
     code, summary = auto(made, capsys, "--budget", "9999")
     assert code == 0, summary
@@ -88,7 +88,7 @@ def test_what_fails_its_tests_or_commits_by_itself_is_not_kept(
 
 def test_a_run_that_asks_goes_on_from_its_journal_alone_and_ends_at_its_target(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     made = commands(tmp_path)
     target = ("--target-metric", "gbps", "--target-value", "700", "--max-iterations", "30")
     asks = replace(load_policies.load("tilegym"), ask_when=("balanced", "memory", "compute", "latency", "unknown"))

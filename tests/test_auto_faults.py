@@ -21,7 +21,7 @@ from test_killed import end_of, made_in, start
 
 
 @pytest.fixture
-def device(monkeypatch: pytest.MonkeyPatch) -> None:
+def device(monkeypatch: pytest.MonkeyPatch):
     """A card that exists by name alone, whose jobs are those of `faulty_device`."""
     card = Gpu("stand-in", "9.0", 132)
     monkeypatch.setattr(registry, "EDITS", (faulty_device.LineAdded(faulty_device.FAULTS),))
@@ -45,7 +45,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("device")
 def test_each_fault_of_a_candidate_is_its_own_and_the_next_one_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     made, propose = made_in(tmp_path), Mock(side_effect=registry.propose)
     before = made.fingerprint()
     monkeypatch.setattr(candidates, "propose", propose)
@@ -71,7 +71,7 @@ def test_each_fault_of_a_candidate_is_its_own_and_the_next_one_runs(
 
 
 @pytest.mark.parametrize("disk", [200, 3000, 7000])
-def test_a_full_disk_is_said_and_costs_nothing(tmp_path: Path, disk: int) -> None:
+def test_a_full_disk_is_said_and_costs_nothing(tmp_path: Path, disk: int):
     undisturbed, made = made_in(tmp_path / "undisturbed"), made_in(tmp_path / "full")
     assert start(undisturbed) == 0
     before = made.fingerprint()
@@ -87,7 +87,7 @@ def test_a_full_disk_is_said_and_costs_nothing(tmp_path: Path, disk: int) -> Non
 @pytest.mark.usefixtures("device")
 def test_what_stops_a_run_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     made = made_in(tmp_path)
     before = made.fingerprint()
 

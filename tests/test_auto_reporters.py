@@ -28,14 +28,14 @@ SECOND = Iteration(3, "F", "", "no TMA", "PASS", 0.08, 1.2, "keep", "20 % faster
 RUN = RunSummary(HEADER, (BASELINE, FIRST, WORSE, SECOND), "at its limit", {"results": "/run 1/perf.md"})
 
 
-def test_the_speedup_is_the_product_of_the_paired_ratios() -> None:
+def test_the_speedup_is_the_product_of_the_paired_ratios():
     assert totals(RUN.iterations) == Totals(0.2, 0.08, 1.9 * 1.2)
     assert totals((BASELINE,)) == Totals(0.2, 0.2, 1)
     assert totals(()) == Totals(None, None, None)
     assert totals((replace(BASELINE, verdict="ready", latency_ms=None),)) == Totals(None, None, None)
 
 
-def test_the_json_object_holds_what_was_promised() -> None:
+def test_the_json_object_holds_what_was_promised():
     run = replace(RUN, iterations=(*RUN.iterations, replace(WORSE, n=4, latency_ms=math.inf, speedup=math.nan)))
     value = json.loads(json.dumps(to_json(run), allow_nan=False))
     assert list(value) == [
@@ -62,7 +62,7 @@ def told(width: int = 80) -> tuple[str, str]:
     return progress.getvalue(), results.getvalue()
 
 
-def test_an_iteration_is_two_plain_lines_with_gates_time_verdict_and_best() -> None:
+def test_an_iteration_is_two_plain_lines_with_gates_time_verdict_and_best():
     progress, _ = told()
     lines = progress.splitlines()
     assert "\x1b" not in progress
@@ -79,7 +79,7 @@ def test_an_iteration_is_two_plain_lines_with_gates_time_verdict_and_best() -> N
     assert "best so far 0.100000 ms" in lines[8]
 
 
-def test_a_terminal_shows_what_runs_and_what_is_left_and_is_given_back() -> None:
+def test_a_terminal_shows_what_runs_and_what_is_left_and_is_given_back():
     screen = Console(file=io.StringIO(), force_terminal=True, width=140)
     with Terminal(screen, Console(file=io.StringIO())) as terminal:
         for row in RUN.iterations:
@@ -93,7 +93,7 @@ def test_a_terminal_shows_what_runs_and_what_is_left_and_is_given_back() -> None
         assert word in drawn, word
 
 
-def test_the_summary_says_what_is_left_and_how_to_take_it_over() -> None:
+def test_the_summary_says_what_is_left_and_how_to_take_it_over():
     _, results = told()
     assert "softmax: 0.200000 ms -> 0.080000 ms, 2.28x" in results
     assert "Stopped: at its limit." in results
@@ -103,7 +103,7 @@ def test_the_summary_says_what_is_left_and_how_to_take_it_over() -> None:
     assert "slower in [b]" in results
 
 
-def test_a_run_that_kept_nothing_does_not_offer_a_merge() -> None:
+def test_a_run_that_kept_nothing_does_not_offer_a_merge():
     results = io.StringIO()
     run = replace(RUN, iterations=(BASELINE, WORSE), hint="To measure them: kdiag auto --resume /run")
     Terminal(Console(file=io.StringIO()), Console(file=results, width=120)).summary(run)
@@ -112,7 +112,7 @@ def test_a_run_that_kept_nothing_does_not_offer_a_merge() -> None:
     assert "kdiag auto --resume /run" in results.getvalue()
 
 
-def test_a_resumed_run_knows_its_best_from_before() -> None:
+def test_a_resumed_run_knows_its_best_from_before():
     progress = io.StringIO()
     terminal = Terminal(Console(file=progress), Console(file=io.StringIO()))
     terminal.on_start(replace(HEADER, gpu=None), (BASELINE, FIRST))

@@ -68,7 +68,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 def test_an_operator_is_tuned_by_its_own_tests_and_resumed_from_its_journal(
     checkout: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(command_bench, "ROUNDS", 2)
     code, summary = auto(checkout, capsys, "--tilegym", "softmax", "--max-iterations", "1")
     assert code == 0, summary

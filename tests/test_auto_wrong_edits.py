@@ -13,7 +13,7 @@ from kdiag.executors.device_bench import probe_gpu
 RECORDING = RECORDINGS / "planted.jsonl.xz"
 
 
-def check_that_all_are_reverted(made: Project, answer: tuple[int, dict[str, object]]) -> None:
+def check_that_all_are_reverted(made: Project, answer: tuple[int, dict[str, object]]):
     code, summary = answer
     assert code == 0, summary
     rows = {row["variant"]: row for row in summary["iterations"] if row["n"] > 0}
@@ -25,7 +25,7 @@ def check_that_all_are_reverted(made: Project, answer: tuple[int, dict[str, obje
     assert worktree.read_bytes() == (made.root / "softmax.py").read_bytes()
 
 
-def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+def eager(monkeypatch: pytest.MonkeyPatch):
     """Propose only the planted edits, and try them whatever the plan expects of them."""
     monkeypatch.setattr("kdiag.loop.candidates.propose", planted.propose)
     monkeypatch.setattr("kdiag.loop.strategy.WORTH_TRYING", 0.0)
@@ -34,7 +34,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.compiler
 def test_planted_edits_are_reverted_in_the_recorded_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     eager(monkeypatch)
     made = project(tmp_path, "softmax")
     check_that_all_are_reverted(made, auto(made, capsys, "--replay", str(RECORDING), "--budget", "9999"))
@@ -43,7 +43,7 @@ def test_planted_edits_are_reverted_in_the_recorded_run(
 @pytest.mark.gpu
 def test_planted_edits_are_reverted_on_the_gpu(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
+):
     assert probe_gpu() is not None, "this test needs a CUDA GPU"
     eager(monkeypatch)
     made = project(tmp_path, "softmax")

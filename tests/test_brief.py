@@ -78,7 +78,7 @@ def compiled() -> CompileEvidence:
     return CompileEvidence("copy_kernel", "sm_90", launch, 40, 0, None, 512, "a", (remark,), 0.1)
 
 
-def test_every_section_is_there_also_where_nothing_is_known(tmp_path: Path) -> None:
+def test_every_section_is_there_also_where_nothing_is_known(tmp_path: Path):
     text = markdown_brief.render(known(tmp_path))
     assert [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")] == HEADINGS
     for said in (
@@ -96,7 +96,7 @@ def test_every_section_is_there_also_where_nothing_is_known(tmp_path: Path) -> N
     assert "None" not in text.replace("-> None:", "")
 
 
-def test_launches_and_compiler_are_told_with_their_figures(tmp_path: Path) -> None:
+def test_launches_and_compiler_are_told_with_their_figures(tmp_path: Path):
     text = markdown_brief.render(replace(known(tmp_path), compilation=(compiled(), compiled()), headroom=2.5))
     line = (
         "* configuration 0: grid [2, 8, 1]; x: float32[8, 100] strides [200, 1], y: float32[8, 100], T = 64 (constant)"
@@ -107,7 +107,7 @@ def test_launches_and_compiler_are_told_with_their_figures(tmp_path: Path) -> No
     assert "2.50 times faster at most" in text
 
 
-def test_the_json_form_holds_the_same(tmp_path: Path) -> None:
+def test_the_json_form_holds_the_same(tmp_path: Path):
     written = json_brief.to_json(known(tmp_path))
     assert written["schema"] == "kdiag.brief/1"
     again = json.loads(json.dumps(written))
@@ -118,7 +118,7 @@ def test_the_json_form_holds_the_same(tmp_path: Path) -> None:
     assert {"rank", "optimization", "why_not", "diff"} <= set(again["suggestions"][0])
 
 
-def test_ideas_are_for_causes_that_exist_and_come_in_their_order() -> None:
+def test_ideas_are_for_causes_that_exist_and_come_in_their_order():
     causes = load_causes()
     assert all(cause in causes for idea in load_ideas() for cause in idea.causes)
     titles = [idea.title for idea in ideas_for(["fp64-pipe", "dram-bandwidth"], "k")]
@@ -132,7 +132,7 @@ SKELETONS = [idea for idea in load_ideas() if idea.skeleton]
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("idea", SKELETONS, ids=[idea.title for idea in SKELETONS])
-def test_a_skeleton_compiles(idea: Idea) -> None:
+def test_a_skeleton_compiles(idea: Idea):
     pytest.importorskip("cuda.tile")
     torch = pytest.importorskip("torch")
     import io
@@ -153,7 +153,7 @@ def test_a_skeleton_compiles(idea: Idea) -> None:
     assert cubin.getvalue().startswith(b"\x7fELF")
 
 
-def test_a_sum_in_parts_and_a_batch_are_right() -> None:
+def test_a_sum_in_parts_and_a_batch_are_right():
     torch = pytest.importorskip("torch")
     pytest.importorskip("cuda.tile")
     from emulated_wrappers import run
@@ -168,7 +168,7 @@ def test_a_sum_in_parts_and_a_batch_are_right() -> None:
     assert all(map(torch.equal, sources, results))
 
 
-def test_the_command_writes_both_forms(tmp_path: Path) -> None:
+def test_the_command_writes_both_forms(tmp_path: Path):
     file = tmp_path / "k.py"
     file.write_text(SOURCE)
     for name in ("plan.md", "plan.json"):

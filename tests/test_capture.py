@@ -98,9 +98,7 @@ def array(*shape: int, dtype: Any = torch.float32) -> Any:
 
 
 @pytest.mark.parametrize("name", [path.stem for path in EXAMPLES.glob("*/*.ncu-rep*")])
-def test_symbols_are_those_that_a_profile_of_the_same_launches_shows(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_symbols_are_those_that_a_profile_of_the_same_launches_shows(name: str, monkeypatch: pytest.MonkeyPatch):
     ncu_report = pytest.importorskip("ncu_report")
     monkeypatch.setattr(sys, "path", list(sys.path))
     described = workloads.read(EXAMPLES / name)
@@ -112,7 +110,7 @@ def test_symbols_are_those_that_a_profile_of_the_same_launches_shows(
 
 
 @pytest.mark.skipif(not H200_REPORT.is_file(), reason="the recorded report is not on this machine")
-def test_symbols_of_recorded_launches_with_constants() -> None:
+def test_symbols_of_recorded_launches_with_constants():
     ncu_report = pytest.importorskip("ncu_report")
 
     def softmax_k(x, y, *rest):
@@ -128,7 +126,7 @@ def test_symbols_of_recorded_launches_with_constants() -> None:
     assert f"vadd_g{arrays}_I1024_I0" in found
 
 
-def test_the_symbol_of_a_batched_product_with_odd_strides() -> None:
+def test_the_symbol_of_a_batched_product_with_odd_strides():
     """As profiled on an H200: 511 columns, so that the rows of one operand are not 16-byte aligned."""
 
     def bmm(a, b, c, n, flag: ct.Constant[bool], size: ct.Constant[int]):
@@ -158,14 +156,14 @@ def test_the_symbol_of_a_batched_product_with_odd_strides() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_the_specialization_of_one_argument(value: object, expected: str) -> None:
+def test_the_specialization_of_one_argument(value: object, expected: str):
     def k(a):
         pass
 
     assert symbol(k, value) == f"k_{expected}"
 
 
-def test_values_that_do_not_fit_32_bits_are_refused_as_the_launch_would() -> None:
+def test_values_that_do_not_fit_32_bits_are_refused_as_the_launch_would():
     def plain(x, n):
         pass
 
@@ -183,7 +181,7 @@ def test_values_that_do_not_fit_32_bits_are_refused_as_the_launch_would() -> Non
     ("values", "message"),
     [((), "takes 1 arguments"), (("text",), "kernels take"), (([],), "list"), ((None,), "NoneType")],
 )
-def test_arguments_that_no_kernel_takes_are_one_clear_error(values: tuple[Any, ...], message: str) -> None:
+def test_arguments_that_no_kernel_takes_are_one_clear_error(values: tuple[Any, ...], message: str):
     def k(a):
         pass
 
@@ -194,7 +192,7 @@ def test_arguments_that_no_kernel_takes_are_one_clear_error(values: tuple[Any, .
 # ---- capture --------------------------------------------------------------------------------------------
 
 
-def test_every_configuration_is_recorded_with_its_arguments(record: Record) -> None:
+def test_every_configuration_is_recorded_with_its_arguments(record: Record):
     first, second = (one.launch for one in record())
     assert (first.kernel, first.grid, first.configuration) == ("double", (4, 1, 1), 0)
     assert (second.grid, second.configuration) == ((16, 1, 1), 1)
@@ -205,7 +203,7 @@ def test_every_configuration_is_recorded_with_its_arguments(record: Record) -> N
     )
 
 
-def test_inputs_larger_than_any_memory_cost_nothing(record: Record) -> None:
+def test_inputs_larger_than_any_memory_cost_nothing(record: Record):
     generated = (
         "generator = torch.Generator(device=device).manual_seed(seed)\n"
         'return torch.randn(config["n"], generator=generator, device=device)'
@@ -229,27 +227,27 @@ def test_inputs_larger_than_any_memory_cost_nothing(record: Record) -> None:
     ],
     ids=["asserts", "device", "scratch", "import", "values", "hints", "cuda", "tune"],
 )
-def test_what_wrappers_do_on_a_gpu_works_here(record: Record, body: str) -> None:
+def test_what_wrappers_do_on_a_gpu_works_here(record: Record, body: str):
     launches = [one.launch for one in record(body)]
     assert [launch.grid for launch in launches] == [(4, 1, 1), (16, 1, 1)]
     assert all(launch.arguments[2] == ScalarArgument("TILE", 256, constant=True) for launch in launches)
 
 
-def test_grids_by_the_number_of_multiprocessors(record: Record) -> None:
+def test_grids_by_the_number_of_multiprocessors(record: Record):
     count = "torch.cuda.get_device_properties(x.device).multi_processor_count"
     body = LAUNCH.replace("(ct.cdiv(x.numel(), 256), 1, 1)", f"({count},)")
     assert record(body)[0].launch.grid == (132,)
     assert record(body, target="sm_80")[0].launch.grid == (108,)
 
 
-def test_torch_is_as_before_afterwards(record: Record) -> None:
+def test_torch_is_as_before_afterwards(record: Record):
     before = (torch.cuda.is_available, torch.Generator, ct.launch)
     record()
     assert (torch.cuda.is_available, torch.Generator, ct.launch) == before
     assert not torch.empty(1).is_cuda
 
 
-def test_a_workload_that_launches_nothing_and_a_card_nobody_knows(record: Record) -> None:
+def test_a_workload_that_launches_nothing_and_a_card_nobody_knows(record: Record):
     with pytest.raises(WorkloadError, match="launches no cuTile kernel"):
         record("pass")
     with pytest.raises(WorkloadError, match=r"no @ct\.kernel"):

@@ -21,7 +21,7 @@ def observe(values: dict[str, float]) -> dict[str, Evidence]:
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES, ids=[f"{rule.id}: {ex.name}" for rule, ex in EXAMPLES])
-def test_example(rule: CauseRule, example: Example) -> None:
+def test_example(rule: CauseRule, example: Example):
     diagnosis = classify(observe(dict(example.metrics)))
     if example.shown:
         assert diagnosis.causes[0].id == rule.id
@@ -32,7 +32,7 @@ def test_example(rule: CauseRule, example: Example) -> None:
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.id != "unknown"], ids=lambda rule: rule.id)
-def test_every_cause_is_complete(rule: CauseRule) -> None:
+def test_every_cause_is_complete(rule: CauseRule):
     assert {example.shown for example in rule.examples} == {True, False}
     assert rule.meaning.endswith(".")
     assert rule.what_to_do.endswith(".")
@@ -50,7 +50,7 @@ def known_names() -> set[str]:
     return set(load_metrics()) | {derived.name for derived in DERIVED}
 
 
-def test_examples_and_inputs_use_known_names() -> None:
+def test_examples_and_inputs_use_known_names():
     inputs = {name for derived in DERIVED for name in derived.inputs if not name.startswith(OBSERVED_ELSEWHERE)}
     given_names = {
         name for _, example in EXAMPLES for name in example.metrics if not name.startswith(OBSERVED_ELSEWHERE)
@@ -58,7 +58,7 @@ def test_examples_and_inputs_use_known_names() -> None:
     assert inputs | given_names <= known_names()
 
 
-def test_nothing_observed_is_unknown() -> None:
+def test_nothing_observed_is_unknown():
     diagnosis = classify({})
     assert (diagnosis.bottleneck, diagnosis.confidence) == ("unknown", 0.0)
     assert [cause.id for cause in diagnosis.causes] == ["unknown"]
@@ -66,13 +66,13 @@ def test_nothing_observed_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf"), "n/a"])
-def test_an_unreadable_metric_is_not_evaluated_rather_than_zero(value: float | str | None) -> None:
+def test_an_unreadable_metric_is_not_evaluated_rather_than_zero(value: float | str | None):
     diagnosis = classify({"tensor_pct": Evidence("metric", "tensor_pct", value)})
     assert "tensor-pipe: needs tensor_pct" in diagnosis.not_evaluated
 
 
 @given(st.dictionaries(st.sampled_from(METRICS), st.one_of(st.none(), st.floats(allow_nan=True, width=32))))
-def test_any_subset_of_observations_has_an_answer(values: dict[str, float | None]) -> None:
+def test_any_subset_of_observations_has_an_answer(values: dict[str, float | None]):
     observations = {name: Evidence("metric", name, value) for name, value in values.items()}
     diagnosis = classify(observations)
     scores = [cause.score for cause in diagnosis.causes]
@@ -84,7 +84,7 @@ def test_any_subset_of_observations_has_an_answer(values: dict[str, float | None
     assert all(any(each.value == other.value for other in known.values()) for each in evidence)
 
 
-def test_spills_outrank_the_memory_traffic_they_cause() -> None:
+def test_spills_outrank_the_memory_traffic_they_cause():
     full = {
         "compute_pct": 11,
         "memory_pct": 95,
@@ -100,21 +100,21 @@ def test_spills_outrank_the_memory_traffic_they_cause() -> None:
     assert (stalled.causes[0].id, stalled.bottleneck) == ("register-spills", "latency")
 
 
-def test_evidence_keeps_its_place() -> None:
+def test_evidence_keeps_its_place():
     where = Place("kernel.py", 30, 14)
     diagnosis = classify({"compile.mma_off_tensor_cores": Evidence("remark", "RemarkTensorCoreMMA", 1, "", where)})
     (evidence,) = diagnosis.causes[0].evidence
     assert (evidence.kind, evidence.where) == ("remark", where)
 
 
-def test_a_derived_metric_is_unavailable_with_its_inputs() -> None:
+def test_a_derived_metric_is_unavailable_with_its_inputs():
     assert number(with_derived(observe({"spill_instructions": 5})), "spill_share_pct") is None
     assert number(with_derived(observe({"spill_instructions": 0, "instructions": 0})), "spill_share_pct") is None
     assert number(with_derived(observe({"waves": 1.25})), "tail_loss_pct") == pytest.approx(37.5)
     assert number(with_derived(observe({"waves": 0.5})), "tail_loss_pct") == 0
 
 
-def test_every_observation_that_causes_ask_for_is_made() -> None:
+def test_every_observation_that_causes_ask_for_is_made():
     from kdiag.diagnose.compiler.observe import FIGURES
     from kdiag.diagnose.compiler.observe_remarks import COUNTS
     from kdiag.diagnose.source.observe import _FINDERS

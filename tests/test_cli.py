@@ -26,7 +26,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 )
 def test_what_is_foreseen_is_one_sentence(
     arguments: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115, PTH123 - closed with the test process
     assert cli.run(arguments) == code
     printed = capsys.readouterr()
@@ -35,8 +35,8 @@ def test_what_is_foreseen_is_one_sentence(
     assert printed.out == ""
 
 
-def test_a_bug_leaves_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
+def test_a_bug_leaves_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    def broken(*_: object):
         raise ZeroDivisionError
 
     monkeypatch.setattr("kdiag.diagnose.profile.read_launches", broken)
@@ -46,14 +46,14 @@ def test_a_bug_leaves_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     log.unlink()
 
 
-def test_help_imports_nothing_heavy() -> None:
+def test_help_imports_nothing_heavy():
     code = "import sys; from kdiag import cli; cli.run(['--help']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
     assert not loaded & {"numpy", "pandas", "networkx", "libcst", "torch", "ncu_report", "rich"}
 
 
-def test_the_links_to_the_top_folders_resolve() -> None:
+def test_the_links_to_the_top_folders_resolve():
     package = Path(cli.__file__).parent
     for name in ("diagnose", "planner", "executors", "rules", "references"):
         assert (package / name).is_symlink()

@@ -31,7 +31,7 @@ from ncu_machine import FILL, MATMUL, SOFTMAX, Machine, machine
 __all__ = ["machine"]
 
 
-def test_a_good_run(machine: Machine) -> None:
+def test_a_good_run(machine: Machine):
     machine.plays("good", FILL, SOFTMAX, SOFTMAX, SOFTMAX)
     code = "import sys; print('its output'); print('its warning', file=sys.stderr)"
     collected = machine.profile(code, NcuOptions(kernel="^softmax_kernel$", launch_skip=1))
@@ -41,13 +41,13 @@ def test_a_good_run(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("name", ["minimal", "sections", "full"])
-def test_every_set_has_arguments_that_ncu_takes(machine: Machine, name: str) -> None:
+def test_every_set_has_arguments_that_ncu_takes(machine: Machine, name: str):
     machine.plays("good", SOFTMAX)
     options = NcuOptions(name, "softmax", 0, 1, ("range/",))
     assert machine.profile(options=options).report == machine.report
 
 
-def test_a_report_is_never_overwritten(machine: Machine) -> None:
+def test_a_report_is_never_overwritten(machine: Machine):
     machine.plays("good", SOFTMAX)
     machine.report.write_text("precious")
     with pytest.raises(UsageError, match="exists already"):
@@ -55,7 +55,7 @@ def test_a_report_is_never_overwritten(machine: Machine) -> None:
     assert machine.report.read_text() == "precious"
 
 
-def test_places_and_commands_that_cannot_be(machine: Machine) -> None:
+def test_places_and_commands_that_cannot_be(machine: Machine):
     machine.plays("good", SOFTMAX)
     run = [sys.executable, "-c", ""]
     for report in (machine.folder / "no" / "such.ncu-rep", machine.folder / "out.csv"):
@@ -66,13 +66,13 @@ def test_places_and_commands_that_cannot_be(machine: Machine) -> None:
             profile_command(command, NcuOptions(), machine.report, print)
 
 
-def test_without_ncu(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ncu(machine: Machine, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(collecting, "find_ncu", lambda: None)
     with pytest.raises(NcuMissing, match="install it"):
         machine.profile()
 
 
-def test_a_command_that_fails(machine: Machine) -> None:
+def test_a_command_that_fails(machine: Machine):
     machine.plays("good")
     code = "import sys; print('starting'); sys.exit('ValueError: no such file')"
     with pytest.raises(ApplicationFailed) as failure:
@@ -81,7 +81,7 @@ def test_a_command_that_fails(machine: Machine) -> None:
     assert not machine.report.exists()
 
 
-def test_a_command_that_fails_after_its_launches(machine: Machine) -> None:
+def test_a_command_that_fails_after_its_launches(machine: Machine):
     machine.plays("good", SOFTMAX)
     collected = machine.profile("import sys; sys.exit('AssertionError: wrong')")
     assert (collected.report, collected.application_exit) == (machine.report, 1)
@@ -89,7 +89,7 @@ def test_a_command_that_fails_after_its_launches(machine: Machine) -> None:
     assert "1 launch)" in collected.notes[0]
 
 
-def test_a_kernel_that_fails_under_the_profiler(machine: Machine) -> None:
+def test_a_kernel_that_fails_under_the_profiler(machine: Machine):
     machine.plays("launch-failed", SOFTMAX, MATMUL)
     collected = machine.profile("import time; time.sleep(30)")
     assert collected.failed_kernels == (f"{MATMUL[:29]}...",)
@@ -99,7 +99,7 @@ def test_a_kernel_that_fails_under_the_profiler(machine: Machine) -> None:
     assert "timing and compiler evidence" in collected.notes[0]
 
 
-def test_the_only_kernel_fails_under_the_profiler(machine: Machine) -> None:
+def test_the_only_kernel_fails_under_the_profiler(machine: Machine):
     machine.plays("launch-failed", MATMUL)
     collected = machine.profile()
     assert (collected.launches, collected.failed_kernels) == (0, (f"{MATMUL[:29]}...",))
@@ -110,7 +110,7 @@ def test_the_only_kernel_fails_under_the_profiler(machine: Machine) -> None:
     assert "UnknownError" in collected.notes[0]
 
 
-def test_a_filter_that_matches_nothing_names_what_was_there(machine: Machine) -> None:
+def test_a_filter_that_matches_nothing_names_what_was_there(machine: Machine):
     machine.plays("good", FILL, SOFTMAX, SOFTMAX)
     with pytest.raises(NoKernels) as failure:
         machine.profile(options=NcuOptions(kernel="sotfmax"))
@@ -135,7 +135,7 @@ def test_a_filter_that_matches_nothing_names_what_was_there(machine: Machine) ->
         ("no-report", NcuFailed, "profiled 1 launch and wrote no report"),
     ],
 )
-def test_obstacles_are_told_apart(machine: Machine, play: str, error: type[ProfilerError], says: str) -> None:
+def test_obstacles_are_told_apart(machine: Machine, play: str, error: type[ProfilerError], says: str):
     machine.plays(play, SOFTMAX)
     with pytest.raises(error) as failure:
         machine.profile()
@@ -148,21 +148,21 @@ def test_obstacles_are_told_apart(machine: Machine, play: str, error: type[Profi
     assert not machine.report.exists()
 
 
-def test_a_full_disk(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk(machine: Machine, monkeypatch: pytest.MonkeyPatch):
     machine.plays("no-report", SOFTMAX)
     monkeypatch.setattr(ncu_output.shutil, "disk_usage", lambda _: SimpleNamespace(free=1 << 20))
     with pytest.raises(DiskFull, match="free some space"):
         machine.profile()
 
 
-def test_an_option_that_ncu_does_not_know(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_option_that_ncu_does_not_know(machine: Machine, monkeypatch: pytest.MonkeyPatch):
     machine.plays("good", SOFTMAX)
     monkeypatch.setattr(collecting, "what_to_collect", lambda *_: ("--no-such-option",))
     with pytest.raises(NcuFailed, match="unrecognised option '--no-such-option'"):
         machine.profile()
 
 
-def test_what_the_command_prints_is_not_taken_for_ncu(machine: Machine) -> None:
+def test_what_the_command_prints_is_not_taken_for_ncu(machine: Machine):
     machine.plays("good", SOFTMAX)
     collected = machine.profile("print('LaunchFailed ERR_NVGPUCTRPERM No space left on device')")
     assert collected == Collected(machine.report, launches=1, passes=18)
@@ -174,7 +174,7 @@ def workload(folder: Path) -> Workload:
     return Workload(folder / "workload.py", folder / "kernel.py", declares_tolerance=False)
 
 
-def test_one_launch_of_a_workload(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_launch_of_a_workload(machine: Machine, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(collecting.sys, "executable", "/bin/true")
     machine.plays("good", FILL, "softmax_kernel_tail_Kt1", SOFTMAX, SOFTMAX, SOFTMAX)
     described = workload(machine.folder)
@@ -192,7 +192,7 @@ def test_one_launch_of_a_workload(machine: Machine, monkeypatch: pytest.MonkeyPa
 )
 def test_a_workload_without_counters(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, play: str, kernels: tuple[str, ...], says: str
-) -> None:
+):
     monkeypatch.setattr(collecting.sys, "executable", "/bin/true")
     machine.plays(play, *kernels)
     answer = collect(workload(machine.folder), Path("k.py"), "softmax_kernel", ("a",), machine.report)

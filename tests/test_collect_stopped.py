@@ -18,7 +18,7 @@ SLEEP = "import os, pathlib, time; pathlib.Path({!r}).write_text(str(os.getpid()
 
 
 @pytest.mark.parametrize("play", ["hang", "deaf"])
-def test_the_time_limit_leaves_no_process(machine: Machine, play: str) -> None:
+def test_the_time_limit_leaves_no_process(machine: Machine, play: str):
     machine.plays(play, SOFTMAX)
     pid = machine.folder / "pid"
     with pytest.raises(TimedOut) as failure:
@@ -27,7 +27,7 @@ def test_the_time_limit_leaves_no_process(machine: Machine, play: str) -> None:
     assert ended(int(pid.read_text()))
 
 
-def test_launches_before_the_time_limit_are_kept(machine: Machine) -> None:
+def test_launches_before_the_time_limit_are_kept(machine: Machine):
     machine.plays("hang", SOFTMAX, MATMUL)
     collected = machine.profile("import time; time.sleep(60)", NcuOptions(timeout_s=2.5))
     assert (collected.report, collected.launches, collected.failed_kernels) == (machine.report, 1, ())
@@ -50,7 +50,7 @@ except KdiagError as error:
 
 
 @pytest.mark.parametrize("kernels", [(SOFTMAX,), (SOFTMAX, MATMUL)])
-def test_an_interrupt_keeps_what_was_profiled_and_leaves_no_process(machine: Machine, kernels: tuple[str, ...]) -> None:
+def test_an_interrupt_keeps_what_was_profiled_and_leaves_no_process(machine: Machine, kernels: tuple[str, ...]):
     machine.plays("hang", *kernels)
     pid = machine.folder / "pid"
     application = [sys.executable, "-c", SLEEP.format(str(pid))]

@@ -35,21 +35,21 @@ def sources(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "parent", tmp_path / "candidate"
 
 
-def test_a_trial_pairs_parent_and_candidate(tmp_path: Path, sources: tuple[Path, Path]) -> None:
+def test_a_trial_pairs_parent_and_candidate(tmp_path: Path, sources: tuple[Path, Path]):
     answer = bench(tmp_path, "pass", MEASURE).trial(*sources)
     assert isinstance(answer, Trial)
     (timing,) = answer.timings
     assert (answer.passed, timing.speedup, timing.noise_floor, timing.samples) == (True, 2.0, 0.0, 6)
 
 
-def test_a_failing_test_means_no_timing(tmp_path: Path, sources: tuple[Path, Path]) -> None:
+def test_a_failing_test_means_no_timing(tmp_path: Path, sources: tuple[Path, Path]):
     answer = bench(tmp_path, "raise SystemExit('wrong result')", MEASURE).trial(*sources)
     assert isinstance(answer, Trial)
     assert (answer.passed, answer.timings) == (False, ())
     assert "wrong result" in answer.checks[0].reason
 
 
-def test_a_baseline(tmp_path: Path, sources: tuple[Path, Path]) -> None:
+def test_a_baseline(tmp_path: Path, sources: tuple[Path, Path]):
     answer = bench(tmp_path, TEST, MEASURE).baseline(sources[0])
     assert isinstance(answer, Baseline)
     assert [(row.configuration, row.ms) for row in answer.configurations] == [("n", 2.0)]
@@ -62,14 +62,14 @@ def test_a_baseline(tmp_path: Path, sources: tuple[Path, Path]) -> None:
 )
 def test_commands_that_run_another_copy_of_the_kernel_are_refused(
     tmp_path: Path, sources: tuple[Path, Path], test: str, measure: str, which: str
-) -> None:
+):
     answer = bench(tmp_path, test.replace("TEST", TEST), measure).baseline(sources[0])
     assert isinstance(answer, Died)
     assert answer.message.startswith(f"{which} runs another copy of {tmp_path / 'kernel.py'}")
     assert (tmp_path / "kernel.py").read_text() == "2.0"
 
 
-def test_tests_that_were_all_skipped_did_not_pass(tmp_path: Path, sources: tuple[Path, Path]) -> None:
+def test_tests_that_were_all_skipped_did_not_pass(tmp_path: Path, sources: tuple[Path, Path]):
     (tmp_path / "test_it.py").write_text("import pytest\n\ndef test_it(): pytest.skip('no backend')\n")
     skips = bench(tmp_path, "import pytest; raise SystemExit(pytest.main(['-q', 'test_it.py']))", MEASURE)
     answer = skips.baseline(sources[0])
@@ -87,7 +87,7 @@ def test_tests_that_were_all_skipped_did_not_pass(tmp_path: Path, sources: tuple
 )
 def test_a_benchmark_that_gives_no_figure(
     tmp_path: Path, sources: tuple[Path, Path], measure: str, kind: str, message: str
-) -> None:
+):
     answer = bench(tmp_path, TEST, measure, timeout_s=2.0).baseline(sources[0])
     assert isinstance(answer, Died)
     assert (answer.kind, message in answer.message) == (kind, True)

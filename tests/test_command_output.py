@@ -10,7 +10,7 @@ from kdiag.executors.command_output import Measured, printed
 RECORD = "Cutile: {'forward': {'mean': 3.79, 'median': 3.78, 'nrep': 13}, 'backward': {'mean': 9.5}} ms"
 
 
-def test_tilegym_records_are_named_by_their_test() -> None:
+def test_tilegym_records_are_named_by_their_test():
     output = f"tests/t.py::test_perf[4096]\n{RECORD}\nPASSED\ntests/t.py::test_perf[8192] \n{RECORD}\n"
     assert printed(output) == {
         "test_perf[4096] Cutile forward": Measured(3.78),
@@ -20,19 +20,19 @@ def test_tilegym_records_are_named_by_their_test() -> None:
     }
 
 
-def test_json_lines_may_give_rates() -> None:
+def test_json_lines_may_give_rates():
     lines = '{"latency_ms": 0.5, "configuration": "n=4", "gbps": 1747.0}\n{"gbps": 4}\n{broken\n'
     assert printed(lines) == {"n=4": Measured(0.5, gbs=1747.0)}
 
 
-def test_a_spread_of_one_sample_is_nan_and_the_time_is_read_all_the_same() -> None:
+def test_a_spread_of_one_sample_is_nan_and_the_time_is_read_all_the_same():
     assert printed("Cutile: {'forward': {'median': 2.0, 'std': nan}} ms") == {"Cutile forward": Measured(2.0)}
 
 
 @pytest.mark.parametrize(
     "line", ["Cutile: {oops} ms", "Cutile: {'forward': {'median': -1}} ms", "Cutile: {'forward': 3} ms"]
 )
-def test_what_is_no_latency_is_left_out(line: str) -> None:
+def test_what_is_no_latency_is_left_out(line: str):
     assert printed(line) == {}
 
 
@@ -46,7 +46,7 @@ REPORT = """<testsuites><testsuite>
 </testsuite></testsuites>"""
 
 
-def test_pytests_report_has_the_passed_tests_their_records_and_why_others_were_skipped(tmp_path: Path) -> None:
+def test_pytests_report_has_the_passed_tests_their_records_and_why_others_were_skipped(tmp_path: Path):
     path = tmp_path / "report.xml"
     assert pytest_report.read(path) is None
     path.write_text(REPORT)

@@ -37,7 +37,7 @@ HONEST = observe(
 )
 
 
-def test_an_honest_launch() -> None:
+def test_an_honest_launch():
     assert contradictions(HONEST, H200) == ()
     assert contradictions({}, H200) == ()
     assert contradictions(HONEST, Limits()) == ()
@@ -62,45 +62,45 @@ PLANTED: list[tuple[dict[str, float], str]] = [
 
 
 @pytest.mark.parametrize(("planted", "said"), PLANTED)
-def test_a_planted_contradiction(planted: dict[str, float], said: str) -> None:
+def test_a_planted_contradiction(planted: dict[str, float], said: str):
     found = contradictions({**HONEST, **observe(**planted)}, H200)
     assert any(said in sentence for sentence in found), found
 
 
-def test_every_rule_is_shown_to_fire() -> None:
+def test_every_rule_is_shown_to_fire():
     launches = [Counted({**HONEST, **observe(**planted)}, H200) for planted, _ in PLANTED]
     silent = [rule.__name__ for rule in RULES if not any(list(rule(launch)) for launch in launches)]
     assert silent == []
 
 
-def test_a_kernel_that_skipped_its_work_is_found_without_counters_of_operations() -> None:
+def test_a_kernel_that_skipped_its_work_is_found_without_counters_of_operations():
     """A matrix product that writes zeros: right shape, no work, and too fast."""
     zeros = observe(duration_us=40, work__bytes=3 * 2 * 8192**2, work__flops=2 * 8192**3)
     assert len(contradictions(zeros, H200)) == 1
     assert contradictions(zeros, Limits(dram_gbs=4800, fp32_tflops=67)) == ()  # no tensor peak, nothing to say
 
 
-def test_work_that_fits_into_l2_need_not_reach_dram() -> None:
+def test_work_that_fits_into_l2_need_not_reach_dram():
     small = observe(duration_us=20, dram_bytes=0, work__bytes=100 * 2**20, l2_size_bytes=60 * 2**20)
     assert contradictions(small, H200) == ()
     unsized = observe(duration_us=20, dram_bytes=0, work__bytes=2 * LARGEST_L2)
     assert contradictions(unsized, H200) == ()
 
 
-def test_a_launch_of_a_few_microseconds_gets_more_slack() -> None:
+def test_a_launch_of_a_few_microseconds_gets_more_slack():
     fast = observe(duration_us=2.4, dram_bytes=2.4e-6 * 1.3 * 4.8e12, dram_pct=100)
     assert contradictions(fast, H200) == ()
     assert contradictions({**fast, **observe(duration_us=1.2)}, H200) != ()
 
 
-def test_fp16_accumulation_and_sparse_operands_double_a_tensor_pipe() -> None:
+def test_fp16_accumulation_and_sparse_operands_double_a_tensor_pipe():
     geforce = Limits(tensor_tflops={"fp16": 165.2}, fp32_tflops=82.6)
     doubled = observe(duration_us=1000, fp32_ops=1, fp64_ops=0, tensor_ops_fp16=3.2e11)
     assert contradictions(doubled, geforce) == ()
 
 
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.name[:40])
-def test_no_false_alarm_in_recorded_reports(path: Path) -> None:
+def test_no_false_alarm_in_recorded_reports(path: Path):
     pytest.importorskip("ncu_report")
     try:
         launches = read_launches(path)

@@ -78,7 +78,7 @@ def cubin(*sections: Section, code: bytes = b"machine code", registers: int = 40
     )
 
 
-def test_the_resources_of_each_kernel_by_symbol() -> None:
+def test_the_resources_of_each_kernel_by_symbol():
     kernels = read_cubin(cubin())
     assert list(kernels) == ["one", "two"]
     one, two = kernels["one"], kernels["two"]
@@ -88,13 +88,13 @@ def test_the_resources_of_each_kernel_by_symbol() -> None:
     assert (two.threads, two.barriers) == (None, 0)
 
 
-def test_what_the_driver_keeps_of_a_block_is_not_the_kernels() -> None:
+def test_what_the_driver_keeps_of_a_block_is_not_the_kernels():
     assert read_cubin(cubin())["one"].shared_bytes == 197_784
     kept = read_cubin(cubin(Section(".nv.shared.reserved.0", SHT_NOBITS, b"", size=64)))
     assert [each.shared_bytes for each in kept.values()] == [196_760, 0]
 
 
-def test_the_architecture_is_in_the_flags_where_the_version_of_the_format_puts_it() -> None:
+def test_the_architecture_is_in_the_flags_where_the_version_of_the_format_puts_it():
     assert architecture(elf()) == "sm_90"
     assert architecture(elf(flags=0xB006402)) == "sm_100"
     assert architecture(elf(abi=7, flags=0x550556)) == "sm_86"
@@ -102,19 +102,19 @@ def test_the_architecture_is_in_the_flags_where_the_version_of_the_format_puts_i
         architecture(b"\x7fELF\x02")
 
 
-def test_the_hash_is_of_the_machine_code_alone() -> None:
+def test_the_hash_is_of_the_machine_code_alone():
     first = read_cubin(cubin())["one"].code_hash
     assert read_cubin(cubin(registers=41).replace(b"line numbers", b"LINE NUMBERS"))["one"].code_hash == first
     assert read_cubin(cubin(code=b"Machine code"))["one"].code_hash != first
 
 
-def test_a_file_without_machine_code_is_refused() -> None:
+def test_a_file_without_machine_code_is_refused():
     with pytest.raises(CubinError, match="no machine code"):
         read_cubin(elf(Section(".nv.info", SHT_PROGBITS, b"")))
 
 
 @given(st.data())
-def test_damage_anywhere_is_a_clear_error_or_does_no_harm(data: st.DataObject) -> None:
+def test_damage_anywhere_is_a_clear_error_or_does_no_harm(data: st.DataObject):
     damaged = bytearray(cubin())
     for position in data.draw(st.lists(st.integers(0, len(damaged) - 1), min_size=1, max_size=8)):
         damaged[position] = data.draw(st.sampled_from([0x00, 0x7F, 0x80, 0xFF]))
@@ -125,6 +125,6 @@ def test_damage_anywhere_is_a_clear_error_or_does_no_harm(data: st.DataObject) -
 
 
 @given(st.binary(max_size=400), st.booleans())
-def test_bytes_that_are_no_cubin_are_one_clear_error(data: bytes, marked: bool) -> None:
+def test_bytes_that_are_no_cubin_are_one_clear_error(data: bytes, marked: bool):
     with pytest.raises(CubinError, match=r"^not a readable cubin: (?!not a)"):
         read_cubin(b"\x7fELF\x02" + data if marked else data)

@@ -162,18 +162,18 @@ def answers() -> dict[str, tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", accepted())
-def test_the_symbol_is_the_run_times(name: str, answers: dict[str, tuple[str, str]]) -> None:
+def test_the_symbol_is_the_run_times(name: str, answers: dict[str, tuple[str, str]]):
     kdiag, run_time = answers[name]
     assert run_time.startswith("k_Kt")
     assert kdiag == run_time
 
 
-def test_the_symbol_is_the_run_times_for_any_array(answers: dict[str, tuple[str, str]]) -> None:
+def test_the_symbol_is_the_run_times_for_any_array(answers: dict[str, tuple[str, str]]):
     assert not {name: both for name, both in answers.items() if name.startswith("random") and both[0] != both[1]}
 
 
 @pytest.mark.parametrize("name", refused())
-def test_what_the_run_time_refuses_is_one_clear_error(name: str, answers: dict[str, tuple[str, str]]) -> None:
+def test_what_the_run_time_refuses_is_one_clear_error(name: str, answers: dict[str, tuple[str, str]]):
     annotation, value, message = refused()[name]
     assert "Error: " in answers[f"refused: {name}"][1]
     with pytest.raises(WorkloadError, match=message):
@@ -188,12 +188,12 @@ def test_what_the_run_time_refuses_is_one_clear_error(name: str, answers: dict[s
         (ct.ScalarInt64, 1.0, "an integer"),
     ],
 )
-def test_what_the_compiler_refuses_is_one_clear_error(annotation: Any, value: Any, wanted: str) -> None:
+def test_what_the_compiler_refuses_is_one_clear_error(annotation: Any, value: Any, wanted: str):
     with pytest.raises(WorkloadError, match=f"; its parameter is annotated as {wanted}"):
         signature(kernel(annotation), (value,))
 
 
-def test_arrays_that_lie_between_elements_or_are_of_another_byte_order() -> None:
+def test_arrays_that_lie_between_elements_or_are_of_another_byte_order():
     packed = np.zeros(8, np.dtype([("a", np.int8), ("b", np.float32)]))["b"]
     with pytest.raises(WorkloadError, match="no whole elements"):
         ours(None, packed)
@@ -201,7 +201,7 @@ def test_arrays_that_lie_between_elements_or_are_of_another_byte_order() -> None
         ours(None, np.zeros(8, ">f4"))
 
 
-def test_the_records_name_every_item() -> None:
+def test_the_records_name_every_item():
     note = tuple[ct.Constant[int], Any, Any]
     found = describe(kernel(note), ((np.float64(4), [grid(2, 16)], (grid(17)[1:], True)),))
     assert found == (
@@ -217,20 +217,20 @@ def test_the_records_name_every_item() -> None:
 
 
 @pytest.mark.parametrize("dtype", [*TYPES, *NARROW])
-def test_torch_has_the_types_that_numpy_has(dtype: str) -> None:
+def test_torch_has_the_types_that_numpy_has(dtype: str):
     torch = pytest.importorskip("torch")
     tensor = torch.empty((3, 32), dtype=getattr(torch, dtype), device="meta")
     assert ours(None, tensor) == ours(None, grid(3, 32, dtype=getattr(ml_dtypes, dtype, dtype)))
 
 
 @pytest.mark.parametrize("dtype", ["float4_e2m1fn_x2", "complex64", "float8_e4m3fnuz"])
-def test_torch_has_types_of_which_a_kernel_takes_no_arrays(dtype: str) -> None:
+def test_torch_has_types_of_which_a_kernel_takes_no_arrays(dtype: str):
     torch = pytest.importorskip("torch")
     with pytest.raises(WorkloadError, match=f"is of type {dtype}, of which a kernel takes no arrays"):
         ours(None, torch.empty(8, dtype=getattr(torch, dtype), device="meta"))
 
 
-def test_torch_is_not_needed() -> None:
+def test_torch_is_not_needed():
     code = (
         "import sys, numpy, cuda.tile as ct; from kdiag.cutile.signature import describe, signature\n"
         "kernel = ct.kernel(lambda x: None); describe(kernel, (numpy.zeros(4),))\n"

@@ -43,13 +43,13 @@ from verdict_cases import ADAPTIVE, COMPILED, POLICIES, RIGHT, TILEGYM, WRONG, o
     ],
 )
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-def test_a_row_of_the_table(facts: CandidateOutcome, name: str, reason: str, policy: load_policies.Policy) -> None:
+def test_a_row_of_the_table(facts: CandidateOutcome, name: str, reason: str, policy: load_policies.Policy):
     verdict = decide(facts, policy)
     assert verdict.name == name
     assert reason in verdict.reason
 
 
-def test_the_first_rule_that_applies_wins() -> None:
+def test_the_first_rule_that_applies_wins():
     gates = (GateRecord("effect", "failed"), GateRecord("no-op", "failed"), GateRecord("compile", "failed", "no"))
     everything = outcome(timing(0.1), gates=gates, checks=(WRONG,), died="dead")
     order: list[str] = [decide(everything, TILEGYM).name]
@@ -62,22 +62,22 @@ def test_the_first_rule_that_applies_wins() -> None:
     assert order == ["crash", "no-op", "wrong i", "slower in a"]
 
 
-def test_a_gate_that_could_not_run_is_not_a_failure() -> None:
+def test_a_gate_that_could_not_run_is_not_a_failure():
     assert decide(outcome(timing(1.2), gates=(GateRecord("effect", "could-not-run"),)), TILEGYM).name == "keep"
 
 
-def test_a_small_gain_below_the_noise_floor_is_inconclusive_and_the_floor_is_in_the_reason() -> None:
+def test_a_small_gain_below_the_noise_floor_is_inconclusive_and_the_floor_is_in_the_reason():
     verdict = decide(outcome(timing(1.015, width=0.001, floor=0.02)), TILEGYM)
     assert verdict.name == "inconclusive"
     assert "noise floor 2.0 %" in verdict.reason
 
 
-def test_a_regression_is_a_time_that_grew_by_more_than_2_pct() -> None:
+def test_a_regression_is_a_time_that_grew_by_more_than_2_pct():
     assert decide(outcome(timing(1.2), timing(1 / 1.0201, width=0.0, name="b")), TILEGYM).name == "revert"
     assert decide(outcome(timing(1.2), timing(1 / 1.0199, width=0.0, name="b")), TILEGYM).name == "keep"
 
 
-def test_small_losses_do_not_add_up_to_a_regression() -> None:
+def test_small_losses_do_not_add_up_to_a_regression():
     loses = (timing(1.3), timing(0.985, name="b"))
     assert decide(outcome(*loses), TILEGYM).name == "keep"
     before = speedup_so_far([row(0, "keep"), replace(row(1, "keep"), timings=loses), row(2, "revert", 0.5)])
@@ -92,13 +92,13 @@ def test_small_losses_do_not_add_up_to_a_regression() -> None:
     ("speedup", "floor", "again"),
     [(1.10, 0.002, False), (1.10, 0.021, True), (1.033, 0.002, True), (1.05, 0.02, False)],
 )
-def test_small_or_noisy_gains_are_measured_again(speedup: float, floor: float, again: bool) -> None:
+def test_small_or_noisy_gains_are_measured_again(speedup: float, floor: float, again: bool):
     timing = ConfigurationTiming("n=1", 1.0, 1.0 / speedup, speedup, speedup, speedup, floor, 50)
     assert needs_confirmation([timing], ADAPTIVE) is again
     assert not needs_confirmation([], ADAPTIVE)
 
 
-def test_an_edit_that_does_not_round_keeps_the_parents_error() -> None:
+def test_an_edit_that_does_not_round_keeps_the_parents_error():
     unit = 2.0**-24
     check = ConfigurationCheck("a", True, 1e-4, 1e-2, unit=unit)
     known = {"a": 1e-6}
@@ -111,7 +111,7 @@ def test_an_edit_that_does_not_round_keeps_the_parents_error() -> None:
         assert decide(facts, ADAPTIVE).name == name, error
 
 
-def test_errors_are_those_of_the_version_that_was_kept_last() -> None:
+def test_errors_are_those_of_the_version_that_was_kept_last():
     table = [
         replace(r, checks=(replace(RIGHT, error=10.0**r.n),))
         for r in (row(0, "keep"), row(1, "keep"), row(2, "revert"))
@@ -119,7 +119,7 @@ def test_errors_are_those_of_the_version_that_was_kept_last() -> None:
     assert (errors(table), errors(table[:1]), errors([])) == ({"a": 10.0}, {"a": 1.0}, {})
 
 
-def test_faster_than_the_card_can_be_is_not_kept() -> None:
+def test_faster_than_the_card_can_be_is_not_kept():
     verdict = decide(outcome(timing(2.0), least_ms={"a": 1.001}), ADAPTIVE)
     assert verdict.name == "inconclusive"
     assert "either bytes_moved() or flops() is wrong or work was skipped" in verdict.reason

@@ -38,9 +38,7 @@ OUTCOME = st.builds(
 
 
 @given(OUTCOME, st.sampled_from(POLICIES))
-def test_what_is_kept_is_right_measured_and_beyond_the_noise(
-    facts: CandidateOutcome, policy: load_policies.Policy
-) -> None:
+def test_what_is_kept_is_right_measured_and_beyond_the_noise(facts: CandidateOutcome, policy: load_policies.Policy):
     verdict = decide(facts, policy)
     if verdict.name == "keep":
         assert facts.died is None
@@ -55,9 +53,7 @@ def test_what_is_kept_is_right_measured_and_beyond_the_noise(
 
 
 @given(st.lists(timings(), min_size=1, max_size=4), st.sampled_from(POLICIES))
-def test_nothing_whose_intervals_all_hold_1_is_kept(
-    rows: list[ConfigurationTiming], policy: load_policies.Policy
-) -> None:
+def test_nothing_whose_intervals_all_hold_1_is_kept(rows: list[ConfigurationTiming], policy: load_policies.Policy):
     spanning = [replace(t, low=min(t.low, 1.0), high=max(t.high, 1.0)) for t in rows]
     assert decide(outcome(*spanning), policy).name == "inconclusive"
 
@@ -65,6 +61,6 @@ def test_nothing_whose_intervals_all_hold_1_is_kept(
 @given(st.lists(timings(), min_size=1, max_size=4), st.sampled_from(POLICIES))
 def test_a_surely_slower_configuration_is_always_reverted(
     rows: list[ConfigurationTiming], policy: load_policies.Policy
-) -> None:
+):
     worse = replace(rows[0], speedup=0.7, low=0.69, high=0.71)
     assert decide(outcome(worse, *rows[1:]), policy).name == "revert"

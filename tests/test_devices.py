@@ -18,7 +18,7 @@ each_card = pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 
 
 @each_card
-def test_a_card_has_a_source_and_plausible_figures(card: Device) -> None:
+def test_a_card_has_a_source_and_plausible_figures(card: Device):
     assert card.source.url.startswith("https://")
     assert "nvidia" in card.source.url
     assert card.source.title
@@ -31,7 +31,7 @@ def test_a_card_has_a_source_and_plausible_figures(card: Device) -> None:
 
 
 @each_card
-def test_fp32_is_what_the_multiprocessors_make_of_the_clock(card: Device) -> None:
+def test_fp32_is_what_the_multiprocessors_make_of_the_clock(card: Device):
     if card.boost_mhz is None or card.fp32_tflops is None:
         pytest.skip("its clock is not published")
     lanes = FP32_LANES.get(card.compute_capability, 128)
@@ -39,7 +39,7 @@ def test_fp32_is_what_the_multiprocessors_make_of_the_clock(card: Device) -> Non
 
 
 @each_card
-def test_tensor_rates_are_dense_and_fit_each_other(card: Device) -> None:
+def test_tensor_rates_are_dense_and_fit_each_other(card: Device):
     rates = card.tensor_tflops
     if "bf16" not in rates:
         pytest.skip("no bf16 rate")
@@ -54,11 +54,11 @@ def test_tensor_rates_are_dense_and_fit_each_other(card: Device) -> None:
     ["NVIDIA H20", "NVIDIA H800", "NVIDIA GH200 120GB", "H200", "nvidia h200", "NVIDIA H200 ", "NVIDIA A800-SXM4-80GB",
      "NVIDIA GeForce RTX 4090 D", "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA RTX PRO 6000 Blackwell", ""],
 )  # fmt: skip
-def test_a_name_that_is_not_exactly_listed_is_unknown(name: str) -> None:
+def test_a_name_that_is_not_exactly_listed_is_unknown(name: str):
     assert device_named(name) is None
 
 
-def test_siblings_of_one_die_keep_their_own_memory() -> None:
+def test_siblings_of_one_die_keep_their_own_memory():
     names = ("NVIDIA H100 PCIe", "NVIDIA H100 80GB HBM3", "NVIDIA GH200 480GB", "NVIDIA H200")
     bandwidths = [load_devices()[name].dram_gbs for name in names]
     assert bandwidths == [2000, 3350, 4000, 4800]
@@ -66,18 +66,18 @@ def test_siblings_of_one_die_keep_their_own_memory() -> None:
     assert [load_devices()[f"NVIDIA RTX PRO 6000 Blackwell {each}"].dram_gbs for each in editions] == [1597, 1792]
 
 
-def test_the_number_of_multiprocessors_must_agree() -> None:
+def test_the_number_of_multiprocessors_must_agree():
     assert device_named("NVIDIA H200", 132) is load_devices()["NVIDIA H200"]
     assert device_named("NVIDIA H200", 16) is None  # a slice of it
     assert device_named("NVIDIA GeForce RTX 3080", 70) is None  # the card of 12 GB
 
 
-def test_old_drivers_leave_out_the_maker() -> None:
+def test_old_drivers_leave_out_the_maker():
     assert device_named("GeForce RTX 3080") is load_devices()["NVIDIA GeForce RTX 3080"]
 
 
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.name[:40])
-def test_the_table_agrees_with_recorded_reports(path: Path) -> None:
+def test_the_table_agrees_with_recorded_reports(path: Path):
     pytest.importorskip("ncu_report")
     try:
         launches = read_launches(path)

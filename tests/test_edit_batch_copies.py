@@ -29,30 +29,30 @@ def both(sources: list[object], before: list[object], *, rows: bool = False) -> 
 
 
 @pytest.mark.parametrize("lengths", [(1, 7), (1023, 1024, 1025), (2500, 1, 30, 4099), (64,)])
-def test_tensors_of_different_lengths(lengths: tuple[int, ...]) -> None:
+def test_tensors_of_different_lengths(lengths: tuple[int, ...]):
     sources = [torch.randn(length) for length in lengths]
     results = [torch.zeros(length, dtype=torch.float16) for length in lengths]
     assert both(sources, results) == (True, 1)
 
 
-def test_the_first_rows_of_matrices() -> None:
+def test_the_first_rows_of_matrices():
     sources = [torch.randn(1, length) for length in (3, 2000)]
     assert both(sources, [torch.zeros_like(source) for source in sources], rows=True) == (True, 1)
 
 
-def test_slices_of_one_buffer_that_do_not_meet_run_together() -> None:
+def test_slices_of_one_buffer_that_do_not_meet_run_together():
     sources, buffer = [torch.randn(100) for _ in range(3)], torch.zeros(300)
     assert both(sources, list(buffer.split(100)))[1] == 1
 
 
-def test_what_is_unlike_runs_one_by_one() -> None:
+def test_what_is_unlike_runs_one_by_one():
     sources = [torch.randn(100), torch.randn(50)]
     results = [torch.zeros(100), torch.zeros(50, dtype=torch.float16)]
     assert both(sources, results) == (True, 2)
     assert both([], []) == (True, 0)
 
 
-def test_a_result_that_a_later_item_reads_runs_one_by_one() -> None:
+def test_a_result_that_a_later_item_reads_runs_one_by_one():
     def chain() -> tuple[list[object], list[object]]:
         first, second, third = torch.ones(100), torch.zeros(100), torch.zeros(100)
         return [first, second], [second, third]
@@ -66,7 +66,7 @@ def test_a_result_that_a_later_item_reads_runs_one_by_one() -> None:
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_the_kernel_over_lists_compiles(target: str) -> None:
+def test_the_kernel_over_lists_compiles(target: str):
     import io
 
     from cuda.tile.compilation import export_kernel
@@ -82,6 +82,6 @@ def test_the_kernel_over_lists_compiles(target: str) -> None:
     assert cubin.getvalue().startswith(b"\x7fELF")
 
 
-def test_the_example_is_what_the_edit_makes() -> None:
+def test_the_example_is_what_the_edit_makes():
     after = edited(BatchCopies(), CASTS, "cast_kernel", "lists")
     assert after == BATCHED

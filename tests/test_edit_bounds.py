@@ -65,7 +65,7 @@ def unchecked(source: str, kernel: str, variant: str = "all") -> str:
 
 @pytest.mark.parametrize("length", [1, 97, 1023, 1024, 1025, 4096])
 @pytest.mark.parametrize("variant", ["all", "reads", "writes"])
-def test_a_vector_of_any_length(length: int, variant: str) -> None:
+def test_a_vector_of_any_length(length: int, variant: str):
     source = ADDED.replace(", check_bounds=CHECK_BOUNDS", "").replace(", CHECK_BOUNDS: ct.Constant[bool]", "")
     source = source.replace(", check_bounds)", ")").replace("    check_bounds = ", "    unused = ")
     x = random(length)
@@ -74,7 +74,7 @@ def test_a_vector_of_any_length(length: int, variant: str) -> None:
 
 @given(rows=st.integers(1, 5), width=st.integers(1, 40), offset=st.integers(0, 9), over=st.integers(-3, 9))
 @settings(max_examples=40, deadline=None)
-def test_any_shape_offset_and_width(rows: int, width: int, offset: int, over: int) -> None:
+def test_any_shape_offset_and_width(rows: int, width: int, offset: int, over: int):
     x, w = random(rows, max(1, width + offset + over)), random(40)
     arguments = (x, w, width, offset, 8)
     before = launched(LAUNCHED, (rows, width), *arguments)
@@ -82,7 +82,7 @@ def test_any_shape_offset_and_width(rows: int, width: int, offset: int, over: in
 
 
 @pytest.mark.parametrize("width", [8, 13, 16, 64])
-def test_a_stored_accumulator(width: int) -> None:
+def test_a_stored_accumulator(width: int):
     after = unchecked(SUM, "total")
     assert "ct.store(y, (row, 0), acc * 2.0, check_bounds=CHECK_BOUNDS)" in after
     x = random(3, width)
@@ -90,13 +90,13 @@ def test_a_stored_accumulator(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [1, 7, 63, 64])
-def test_a_row_that_fills_its_tile_is_not_padded(width: int) -> None:
+def test_a_row_that_fills_its_tile_is_not_padded(width: int):
     x = random(5, width)
     before = launched(SOFTMAX, x.shape, x, 64)
     assert np.array_equal(launched(unchecked(SOFTMAX, "softmax"), x.shape, x, 64), before)
 
 
-def test_a_guard_that_is_wrong_is_caught() -> None:
+def test_a_guard_that_is_wrong_is_caught():
     from kdiag.executors.emulator import EmulationError
 
     wrong = unchecked(LAUNCHED, "scale").replace("check_bounds = (", "check_bounds = False and (")
@@ -106,7 +106,7 @@ def test_a_guard_that_is_wrong_is_caught() -> None:
         launched(wrong, (3, 13), *arguments)
 
 
-def test_a_conditional_access_may_not_have_its_arrays_axes_read() -> None:
+def test_a_conditional_access_may_not_have_its_arrays_axes_read():
     source = LAUNCHED.replace(
         "            weight = ct.load(w", "            if OFFSET:\n                weight = ct.load(w"
     )
@@ -124,13 +124,13 @@ def test_a_conditional_access_may_not_have_its_arrays_axes_read() -> None:
         ("T: ct.Constant[int])", "T: ct.Constant[int], *more)", "not all plain ones"),
     ],
 )
-def test_what_is_refused(before: str, after: str, reason: str) -> None:
+def test_what_is_refused(before: str, after: str, reason: str):
     assert before in LAUNCHED
     source = LAUNCHED.replace(before, after)
     assert reason in refused(Bounds(), source, "scale", "writes")
 
 
-def test_comments_stay_with_their_arguments() -> None:
+def test_comments_stay_with_their_arguments():
     source = LAUNCHED.replace(
         "OFFSET: ct.Constant[int], T: ct.Constant[int])",
         "OFFSET: ct.Constant[int],\n    T: ct.Constant[int]  # tile\n)",
@@ -151,7 +151,7 @@ def test_comments_stay_with_their_arguments() -> None:
         ("def launch(stream, x, z, y)", "def launch(stream, x, z, y, min=None)"),
     ],
 )
-def test_a_min_that_may_not_be_pythons_is_not_written(before: str, after: str) -> None:
+def test_a_min_that_may_not_be_pythons_is_not_written(before: str, after: str):
     assert "min(" in unchecked(TWO_READ, "add")
     assert before in TWO_READ
     assert "may give min a" in refused(Bounds(), TWO_READ.replace(before, after), "add", "all")

@@ -22,7 +22,7 @@ ROWS, WINDOW = _rows(declared=False), _window(declared=False)
 
 @given(rows=st.integers(1, 4), stride=st.sampled_from([0, 1, 16, 17, 48, 64, 96]))
 @settings(max_examples=25, deadline=None)
-def test_rows_of_any_stride(rows: int, stride: int) -> None:
+def test_rows_of_any_stride(rows: int, stride: int):
     from kdiag.executors.emulator import emulate
 
     x = random(64 + stride * rows)
@@ -37,13 +37,13 @@ def test_rows_of_any_stride(rows: int, stride: int) -> None:
 
 
 @pytest.mark.parametrize("first", [0, 1, 15, 16, 32])
-def test_a_window_from_any_column(first: int) -> None:
+def test_a_window_from_any_column(first: int):
     x = random(3, 64)
     after = edited(Divisibility(), WINDOW, "window", "first")
     assert np.array_equal(launched(after, (3, 16), x, first, 16), launched(WINDOW, (3, 16), x, first, 16))
 
 
-def test_a_guard_that_is_wrong_is_caught() -> None:
+def test_a_guard_that_is_wrong_is_caught():
     from kdiag.executors.emulator import EmulationError
 
     wrong = edited(Divisibility(), WINDOW, "window", "first").replace("16 if first % 16 == 0 else 1", "16")
@@ -53,9 +53,7 @@ def test_a_guard_that_is_wrong_is_caught() -> None:
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_rows_of_a_divisible_stride_take_less_code(
-    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_a_divisible_stride_take_less_code(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("torch")
     monkeypatch.setattr("edit_compilation.TILE", 1024)  # several elements for each thread
 
@@ -76,7 +74,7 @@ def test_rows_of_a_divisible_stride_take_less_code(
         ("rows, stride):", "rows, stride, stride_divisor=1):", "uses the name stride_divisor"),
     ],
 )
-def test_what_is_refused(before: str, after: str, reason: str | None) -> None:
+def test_what_is_refused(before: str, after: str, reason: str | None):
     assert before in ROWS
     outcome = Divisibility().apply(Subject(ROWS.replace(before, after), "double"), Variant("divisibility", "stride"))
     assert isinstance(outcome, Skipped) == (reason is not None), outcome

@@ -16,7 +16,7 @@ NESTED = nested(inside="".join("            " + line for line in POSITIONS))
 
 
 @pytest.mark.parametrize(("rows", "columns", "blocks"), [(1, 1, 1), (7, 13, 2), (9, 16, 5), (0, 5, 2)])
-def test_the_sum_keeps_its_bits(rows: int, columns: int, blocks: int) -> None:
+def test_the_sum_keeps_its_bits(rows: int, columns: int, blocks: int):
     random = np.random.default_rng(2)
     x = random.integers(-8, 8, size=(max(rows, 1), columns)).astype(np.float32)[:rows]
     w = random.integers(1, 4, size=(1, columns)).astype(np.float32)
@@ -28,7 +28,7 @@ def test_the_sum_keeps_its_bits(rows: int, columns: int, blocks: int) -> None:
 
 
 @pytest.mark.parametrize(("length", "rounds", "blocks"), [(1, 1, 1), (31, 2, 3), (64, 0, 2), (5, 3, 4)])
-def test_a_gather_leaves_both_loops_and_keeps_its_bits(length: int, rounds: int, blocks: int) -> None:
+def test_a_gather_leaves_both_loops_and_keeps_its_bits(length: int, rounds: int, blocks: int):
     x = np.arange(64, dtype=np.float32)
     w = np.arange(length, dtype=np.float32)
     sums = [np.zeros(8, np.float32) for _ in range(2)]
@@ -37,7 +37,7 @@ def test_a_gather_leaves_both_loops_and_keeps_its_bits(length: int, rounds: int,
     assert np.array_equal(*sums)
 
 
-def test_reading_the_array_elsewhere_is_no_obstacle() -> None:
+def test_reading_the_array_elsewhere_is_no_obstacle():
     source = INSIDE.replace("tile = ct.load(x,", "tile = ct.load(w,")
     assert "weight = " in edited(HoistedLoads(), source, "gradient", "loads").partition("    for ")[0]
 
@@ -52,7 +52,7 @@ def test_reading_the_array_elsewhere_is_no_obstacle() -> None:
         "part = w.slice(axis=0, start=0, stop=1)",
     ],
 )
-def test_an_array_that_may_change_is_loaded_in_every_round(line: str) -> None:
+def test_an_array_that_may_change_is_loaded_in_every_round(line: str):
     source = INSIDE.replace("        ct.atomic_add", f"        {line}\n        ct.atomic_add")
     assert "may be written" in refused(HoistedLoads(), source, "gradient", "loads")
 
@@ -60,17 +60,17 @@ def test_an_array_that_may_change_is_loaded_in_every_round(line: str) -> None:
 @pytest.mark.parametrize(
     "before", ["        weight = 0\n", "        TN = row\n", "        if row > 3:\n            weight = 1\n"]
 )
-def test_a_name_that_the_loop_binds_again_stays(before: str) -> None:
+def test_a_name_that_the_loop_binds_again_stays(before: str):
     source = INSIDE.replace("        tile = ", before + "        tile = ")
     assert "the same in every round" in refused(HoistedLoads(), source, "gradient", "loads")
 
 
-def test_a_load_behind_a_condition_stays() -> None:
+def test_a_load_behind_a_condition_stays():
     source = gradient(inside="        if row > 2:\n" + "".join("            " + line for line in LINES))
     assert "the same in every round" in refused(HoistedLoads(), source, "gradient", "loads")
 
 
-def test_a_load_that_waits_for_others_stays() -> None:
+def test_a_load_that_waits_for_others_stays():
     ordered = INSIDE.replace("(1, TN), padding", "(1, TN), memory_order=ct.MemoryOrder.ACQUIRE, padding")
     assert "memory order" in refused(HoistedLoads(), ordered, "gradient", "loads")
 
@@ -80,7 +80,7 @@ def test_a_load_that_waits_for_others_stays() -> None:
 @pytest.mark.parametrize(("atomic", "moves_itself"), [("ct.atomic_add(", False), ("ct.scatter(", True)])
 def test_the_compiler_moves_the_load_itself_unless_there_is_an_atomic(
     atomic: str, moves_itself: bool, target: str, tmp_path: Path
-) -> None:
+):
     outside = edited(HoistedLoads(), INSIDE, "gradient", "loads")
     hashes = {
         resources.code_hash

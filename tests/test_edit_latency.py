@@ -40,7 +40,7 @@ def names(source: str = SOURCE) -> list[str]:
     return [variant.name for variant in Latency().variants(Subject(source, "scale"))]
 
 
-def test_kinds_in_loops_come_before_all_and_single_accesses() -> None:
+def test_kinds_in_loops_come_before_all_and_single_accesses():
     found = names()
     assert found[:2] == ["none", "loads=4"]
     assert found.index("stores=3") < found.index("all=4") < found.index("load-2=10")
@@ -50,7 +50,7 @@ def test_kinds_in_loops_come_before_all_and_single_accesses() -> None:
 
 @pytest.mark.parametrize("variant", names())
 @pytest.mark.parametrize("width", [1, 13, 64])
-def test_every_variant_computes_the_same(variant: str, width: int) -> None:
+def test_every_variant_computes_the_same(variant: str, width: int):
     x, w = random(2, width), random(8)
     before = launched(SOURCE, x.shape, x, w, 8)
     assert np.array_equal(launched(edited(Latency(), SOURCE, "scale", variant), x.shape, x, w, 8), before)
@@ -58,7 +58,7 @@ def test_every_variant_computes_the_same(variant: str, width: int) -> None:
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_a_hint_in_a_loop_changes_the_machine_code_and_one_outside_does_not(target: str, tmp_path: Path) -> None:
+def test_a_hint_in_a_loop_changes_the_machine_code_and_one_outside_does_not(target: str, tmp_path: Path):
     pytest.importorskip("torch")
 
     def code(source: str) -> set[str]:
@@ -70,5 +70,5 @@ def test_a_hint_in_a_loop_changes_the_machine_code_and_one_outside_does_not(targ
 
 
 @pytest.mark.parametrize("variant", ["", "loads", "loads=0", "loads=x", "load-=3", "load-0=3", "stores-1=3", "=3"])
-def test_a_variant_that_is_none_is_refused(variant: str) -> None:
+def test_a_variant_that_is_none_is_refused(variant: str):
     assert isinstance(Latency().apply(Subject(SOURCE, "scale"), Variant("E", variant)), Skipped)

@@ -49,7 +49,7 @@ def _first(edit: Edit, subject: Subject, offered: tuple[Variant, ...]) -> Varian
     return next((v for v in offered if isinstance(edit.apply(subject, v), Applied)), None)
 
 
-def assert_settles(subject: Subject, steps: list[tuple[Edit, Variant]]) -> None:
+def assert_settles(subject: Subject, steps: list[tuple[Edit, Variant]]):
     """Repeating the steps comes to a cycle of the first rounds' texts and stays in it."""
     found = texts(subject, steps * ROUNDS)
     settled = found[: 2 * len(steps) + 1]
@@ -58,7 +58,7 @@ def assert_settles(subject: Subject, steps: list[tuple[Edit, Variant]]) -> None:
 
 
 @pytest.mark.parametrize("edit", APPLYING, ids=[edit.id for edit in APPLYING])
-def test_the_variants_of_one_edit_in_turn_settle(edit: Edit) -> None:
+def test_the_variants_of_one_edit_in_turn_settle(edit: Edit):
     """Such as A and its inverse, B and its inverse, C tuned and frozen."""
     for subject in [example.subject for own, example in EXAMPLES if own is edit][:MOST_EXAMPLES]:
         for variant in applicable(edit, subject):
@@ -69,7 +69,7 @@ def test_the_variants_of_one_edit_in_turn_settle(edit: Edit) -> None:
 
 
 @pytest.mark.parametrize("number", range(len(PAIRS)), ids=[f"{x.id}-and-{y.id}" for x, y in PAIRS])
-def test_two_edits_in_turn_settle(number: int) -> None:
+def test_two_edits_in_turn_settle(number: int):
     first, second = PAIRS[number] if number % 2 else PAIRS[number][::-1]
     own = [example.subject for edit, example in EXAMPLES if edit is first]
     subject = own[number % len(own)]
@@ -89,7 +89,7 @@ class Walk:
     seen: set[str] = field(default_factory=set)
     kept: list[str] = field(default_factory=list)
 
-    def step(self, edit: Edit, choice: int) -> None:
+    def step(self, edit: Edit, choice: int):
         """Try one of the variants that are still open."""
         open_ones = [v for v in edit.variants(self.subject) if (edit.id, v.name) not in self.tried]
         if not open_ones:
@@ -111,7 +111,7 @@ class Walk:
     subject=st.sampled_from(SUBJECTS),
     choices=st.lists(st.tuples(st.sampled_from(EDITS), st.integers(0, 20)), min_size=3, max_size=12),
 )
-def test_no_sequence_visits_a_text_twice(subject: Subject, choices: list[tuple[Edit, int]]) -> None:
+def test_no_sequence_visits_a_text_twice(subject: Subject, choices: list[tuple[Edit, int]]):
     walk = Walk(subject, seen={source_hash(subject.source)}, kept=[subject.source])
     for edit, choice in choices:
         walk.step(edit, choice)
@@ -124,7 +124,7 @@ def test_no_sequence_visits_a_text_twice(subject: Subject, choices: list[tuple[E
 
 @FEW
 @given(subject=st.sampled_from(SUBJECTS), choices=st.lists(st.integers(0, 10_000), min_size=30, max_size=30))
-def test_a_run_of_one_edit_ends(subject: Subject, choices: list[int]) -> None:
+def test_a_run_of_one_edit_ends(subject: Subject, choices: list[int]):
     """Variants are named by what they set and not by where they start, so there are finitely many."""
     edit = EDITS[choices[0] % len(EDITS)]
     walk = Walk(subject, seen={source_hash(subject.source)})

@@ -81,20 +81,20 @@ def kernels() -> Iterator[Kernels]:
         yield Kernels(made)
 
 
-def assert_is_sentence(reason: str) -> None:
+def assert_is_sentence(reason: str):
     assert len(reason.split()) > 2, reason
     assert "\n" not in reason, reason
     assert "Error" not in reason, reason
 
 
-def assert_final(step: Step, subject: Subject) -> None:
+def assert_final(step: Step, subject: Subject):
     """The same variant does not apply to its own result."""
     again = step.edit.apply(subject, step.variant)
     assert isinstance(again, Skipped), f"{step.edit.id} {step.variant.name} applies again:\n{again}"
     assert_is_sentence(again.reason)
 
 
-def assert_complete(step: Step, subject: Subject) -> None:
+def assert_complete(step: Step, subject: Subject):
     """The same variant does not apply once more, but to what the other edit brought within its reach."""
     again = step.edit.apply(subject, step.variant)
     if isinstance(again, Applied):
@@ -103,7 +103,7 @@ def assert_complete(step: Step, subject: Subject) -> None:
         assert_is_sentence(again.reason if isinstance(again, Skipped) else again.error)
 
 
-def assert_same(before: Ran, after: Ran, steps: tuple[Step, ...]) -> None:
+def assert_same(before: Ran, after: Ran, steps: tuple[Step, ...]):
     assert after.faults <= before.faults
     if all(step.safe for step in steps):
         assert after.same_bits(before)
@@ -112,7 +112,7 @@ def assert_same(before: Ran, after: Ran, steps: tuple[Step, ...]) -> None:
 
 
 @named
-def test_one_after_the_other(kernels: Kernels, first: Edit, second: Edit) -> None:
+def test_one_after_the_other(kernels: Kernels, first: Edit, second: Edit):
     pool = kernels.both(first, second)
     if not pool:
         pytest.skip("no kernel of the pool takes both")
@@ -136,7 +136,7 @@ def test_one_after_the_other(kernels: Kernels, first: Edit, second: Edit) -> Non
 
 @pytest.mark.compiler
 @named
-def test_both_compile(kernels: Kernels, first: Edit, second: Edit) -> None:
+def test_both_compile(kernels: Kernels, first: Edit, second: Edit):
     for entry in kernels.both(first, second)[:1]:
         one = kernels.steps[first.id, entry.name]
         two = first_that_applies(second, kernels.bench.subject(entry, one.applied.source))
@@ -147,12 +147,12 @@ def test_both_compile(kernels: Kernels, first: Edit, second: Edit) -> None:
         assert not isinstance(compiled, CompileFailure), compiled
 
 
-def test_the_pool_reaches_every_edit(kernels: Kernels) -> None:
+def test_the_pool_reaches_every_edit(kernels: Kernels):
     """An edit that applies to no kernel of the pool is in no pair: give the pool one."""
     assert {edit.id for edit in APPLYING} == {edit for edit, _ in kernels.steps}
 
 
-def test_what_is_run_is_what_was_written(kernels: Kernels) -> None:
+def test_what_is_run_is_what_was_written(kernels: Kernels):
     entry = next(entry for entry in POOL if entry.name == "vector_add")
     wrong = entry.source.replace("check_bounds=True) + ct.gather", "check_bounds=True) - ct.gather")
     assert wrong != entry.source

@@ -20,7 +20,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 7, 97])
 @pytest.mark.parametrize("sms", [1, 3, 200])
-def test_rows_are_the_same_on_any_card(rows: int, sms: int) -> None:
+def test_rows_are_the_same_on_any_card(rows: int, sms: int):
     x = random(rows, 33)
     after = applied(persistent(ROWS, "double", 2))
     assert torch.equal(results(after, "launch", x, sms=sms), 2 * x)
@@ -28,7 +28,7 @@ def test_rows_are_the_same_on_any_card(rows: int, sms: int) -> None:
 
 @pytest.mark.parametrize("name", ["softmax", "rms_norm", "vector_add", "matmul_bf16"])
 @pytest.mark.parametrize("blocks", [1, 4])
-def test_the_examples_compute_the_same_bits(name: str, blocks: int) -> None:
+def test_the_examples_compute_the_same_bits(name: str, blocks: int):
     path = next(p for p in (EXAMPLES / name).glob("*.py") if p.name != "workload.py")
     before = path.read_text()
     after = applied(persistent(before, f"{path.stem}_kernel", blocks))
@@ -42,7 +42,7 @@ def test_the_examples_compute_the_same_bits(name: str, blocks: int) -> None:
     assert torch.equal(one, other)
 
 
-def test_a_told_number_of_items_and_an_early_return() -> None:
+def test_a_told_number_of_items_and_an_early_return():
     after = applied(persistent(COUNTED, "scale"))
     for length in (1, 255, 256, 257, 1031):
         x = random(length)
@@ -84,7 +84,7 @@ def launch(x):
 """
 
 
-def test_three_axes_a_parameter_that_changes_and_a_grid_from_a_function() -> None:
+def test_three_axes_a_parameter_that_changes_and_a_grid_from_a_function():
     after = applied(persistent(BATCHED, "copy"))
     assert "item // (blocks_x * blocks_y)" in after
     assert after.index("F = F * 2.0") < after.index("for item")
@@ -131,7 +131,7 @@ def launch(x):
 """
 
 
-def test_a_tuned_launch_changes_in_the_search_and_at_the_launch() -> None:
+def test_a_tuned_launch_changes_in_the_search_and_at_the_launch():
     after = applied(persistent(TUNED, "double"))
     assert "range(ct.bid(0), ct.cdiv(x.shape[0], T), ct.num_blocks(0))" in after
     assert after.count("sm_count), 1, 1)") == 2
@@ -165,7 +165,7 @@ def launch(x):
 """
 
 
-def test_a_function_that_asks_for_the_block_is_told_the_item() -> None:
+def test_a_function_that_asks_for_the_block_is_told_the_item():
     outcome = persistent(HELPED, "double")
     assert outcome.warnings[0].startswith("place has a new parameter")
     for shape in ((1, 1), (17, 9), (8, 41)):
@@ -175,7 +175,7 @@ def test_a_function_that_asks_for_the_block_is_told_the_item() -> None:
     assert "uses ct.bid in place" in persistent(shared, "double").reason
 
 
-def test_persistent_and_back_computes_the_same() -> None:
+def test_persistent_and_back_computes_the_same():
     outcome = Persistent().apply(Subject(ROWS_LOOPED, "double"), Variant("B", INVERSE))
     x = random(19, 40)
     assert torch.equal(results(applied(outcome), "launch", x), 2 * x)
@@ -200,14 +200,14 @@ def test_persistent_and_back_computes_the_same() -> None:
         ("(rows, 1, 1)", "(torch.cuda.get_device_properties(0).multi_processor_count, 1, 1)", "number of SMs already"),
     ],
 )
-def test_what_is_not_certain_is_refused(old: str, new: str, reason: str) -> None:
+def test_what_is_not_certain_is_refused(old: str, new: str, reason: str):
     assert old in ROWS
     outcome = persistent(ROWS.replace(old, new, 1), "double")
     assert isinstance(outcome, Skipped), outcome
     assert reason in outcome.reason
 
 
-def test_a_helper_that_is_reached_through_a_class_is_refused() -> None:
+def test_a_helper_that_is_reached_through_a_class_is_refused():
     source = ROWS.replace(
         "\n\n@", "\n\nclass Helper:\n    @staticmethod\n    def row():\n        return ct.bid(0)\n\n\n@", 1
     )
@@ -216,7 +216,7 @@ def test_a_helper_that_is_reached_through_a_class_is_refused() -> None:
     assert "calls Helper.row, which is not read" in outcome.reason
 
 
-def test_methods_of_tiles_are_cuda_tiles_own() -> None:
+def test_methods_of_tiles_are_cuda_tiles_own():
     source = ROWS.replace("values * 2)", "(values * 2).astype(x.dtype).reshape(values.shape))")
     assert source != ROWS
     applied(persistent(source, "double", 2))

@@ -31,7 +31,7 @@ def launch(stream, x, y, tile):
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 100), (5, 127), (2, 128)])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_rows_of_any_length(shape: tuple[int, int], variant: str) -> None:
+def test_rows_of_any_length(shape: tuple[int, int], variant: str):
     x = random(*shape)
     after = edited(StaticShapes(), SOURCE, "norm", variant, SAME)
     assert np.array_equal(launched(after, shape, x, 128), launched(SOURCE, shape, x, 128))
@@ -39,7 +39,7 @@ def test_rows_of_any_length(shape: tuple[int, int], variant: str) -> None:
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_a_known_extent_takes_code_away(target: str, tmp_path: Path) -> None:
+def test_a_known_extent_takes_code_away(target: str, tmp_path: Path):
     pytest.importorskip("torch")
 
     def size(source: str) -> int:
@@ -49,7 +49,7 @@ def test_a_known_extent_takes_code_away(target: str, tmp_path: Path) -> None:
     assert size(edited(StaticShapes(), SOURCE, "norm", "shape", SAME)) <= size(SOURCE)
 
 
-def test_strides_that_change_are_left_alone() -> None:
+def test_strides_that_change_are_left_alone():
     padded = tuple(
         replace(
             launch,
@@ -65,7 +65,7 @@ def test_strides_that_change_are_left_alone() -> None:
     assert isinstance(shape, Applied)
 
 
-def test_a_conditional_array_may_have_other_axes() -> None:
+def test_a_conditional_array_may_have_other_axes():
     source = SOURCE.replace("    ct.store(", "    if N > 0:\n        ct.store(")
     after = edited(StaticShapes(), source, "norm", "shape", launches=SAME)
     assert "    y,\n" in after

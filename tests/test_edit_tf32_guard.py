@@ -33,7 +33,7 @@ def error(source: str, size: int) -> float:
 
 @pytest.mark.parametrize("size", [33, 96])
 @pytest.mark.parametrize("source", [MATMUL, IN_FUNCTION], ids=["in the kernel", "in a function"])
-def test_the_error_is_too_large_for_1e_5_and_small_enough_for_1e_2(source: str, size: int) -> None:
+def test_the_error_is_too_large_for_1e_5_and_small_enough_for_1e_2(source: str, size: int):
     after = edited(Tf32Guard(), source, "matmul_kernel", "tf32")
     assert after.count(".dtype == ct.float32 else") == 2
     assert "accumulator = ct.full((TM, TN), 0.0, dtype=ct.float32)" in after
@@ -41,11 +41,11 @@ def test_the_error_is_too_large_for_1e_5_and_small_enough_for_1e_2(source: str, 
     assert 1e-5 < error(after, size) < 1e-2
 
 
-def test_its_safety_says_that_it_rounds() -> None:
+def test_its_safety_says_that_it_rounds():
     assert Tf32Guard().safety(TF32) == "changes-rounding"
 
 
-def test_a_function_in_the_file_is_guarded_where_it_stands() -> None:
+def test_a_function_in_the_file_is_guarded_where_it_stands():
     outcome = Tf32Guard().apply(Subject(IN_FUNCTION, "matmul_kernel"), TF32)
     assert isinstance(outcome, Applied)
     assert outcome.source.count("def product") == 1
@@ -53,7 +53,7 @@ def test_a_function_in_the_file_is_guarded_where_it_stands() -> None:
     assert isinstance(Tf32Guard().apply(Subject(outcome.source, "matmul_kernel"), TF32), Skipped)
 
 
-def test_without_a_float32_array_there_is_nothing_to_cast() -> None:
+def test_without_a_float32_array_there_is_nothing_to_cast():
     for dtypes in (("bfloat16", "bfloat16"), ("float16",)):
         assert "no launch passes a float32 array" in refused(
             Tf32Guard(), MATMUL, "matmul_kernel", "tf32", launches=launches(*dtypes)
@@ -62,7 +62,7 @@ def test_without_a_float32_array_there_is_nothing_to_cast() -> None:
     assert isinstance(Tf32Guard().apply(Subject(MATMUL, "matmul_kernel", launches=mixed), TF32), Applied)
 
 
-def test_an_explicit_float32_is_cast_whatever_the_launches_pass() -> None:
+def test_an_explicit_float32_is_cast_whatever_the_launches_pass():
     source = MATMUL.replace("ct.mma(a_tile, b_tile", "ct.mma(ct.astype(a_tile, ct.float32), b_tile")
     subject = Subject(source, "matmul_kernel", launches=launches("bfloat16"))
     assert isinstance(Tf32Guard().apply(subject, TF32), Applied)

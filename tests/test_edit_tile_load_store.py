@@ -50,7 +50,7 @@ def random(*shape: int) -> Any:
 
 @pytest.mark.parametrize("length", [1, 97, 1000, 1023, 1025])
 @pytest.mark.parametrize("variant", FORWARD)
-def test_a_vector_whose_length_is_no_multiple_of_the_tile(length: int, variant: str) -> None:
+def test_a_vector_whose_length_is_no_multiple_of_the_tile(length: int, variant: str):
     grid, inputs = (-(-length // 64),), (random(length), random(length), 64)
     before = result(ADD, "add", grid, inputs, (length,))
     after = edited(ADD, "add", variant)
@@ -62,7 +62,7 @@ def test_a_vector_whose_length_is_no_multiple_of_the_tile(length: int, variant: 
 @pytest.mark.parametrize("variant", FORWARD)
 @given(rows=st.integers(1, 3), columns=st.integers(1, 40))
 @settings(max_examples=25, deadline=None)
-def test_rows_compute_the_same_with_every_variant(variant: str, rows: int, columns: int) -> None:
+def test_rows_compute_the_same_with_every_variant(variant: str, rows: int, columns: int):
     x = random(rows, columns)
     for source, kernel, scalars in ((SOFTMAX, "softmax", (64,)), (SCALE, "scale", (columns, 8))):
         before = result(source, kernel, (rows,), (x, *scalars), x.shape)
@@ -72,7 +72,7 @@ def test_rows_compute_the_same_with_every_variant(variant: str, rows: int, colum
 
 @given(rows=st.integers(1, 3), columns=st.integers(1, 40))
 @settings(max_examples=25, deadline=None)
-def test_the_inverse_computes_the_same(rows: int, columns: int) -> None:
+def test_the_inverse_computes_the_same(rows: int, columns: int):
     x = random(rows, columns)
     grid = (rows, -(-columns // 8))
     before = result(ROW_COPY, "copy", grid, (x, 8), x.shape)
@@ -82,7 +82,7 @@ def test_the_inverse_computes_the_same(rows: int, columns: int) -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_there_and_back_leaves_no_tile_access(name: str) -> None:
+def test_there_and_back_leaves_no_tile_access(name: str):
     tiles = edited(kernel_file(name), f"{name}_kernel", "tile-load-store")
     assert "gather" not in tiles.split("def ", 1)[1]
     back = edited(tiles, f"{name}_kernel", INVERSE)
@@ -93,7 +93,7 @@ def test_there_and_back_leaves_no_tile_access(name: str) -> None:
 
 
 @pytest.mark.parametrize("value", [text for text in VALUE_OF_MODE.values() if text is not None])
-def test_padding_goes_there_and_back(value: str) -> None:
+def test_padding_goes_there_and_back(value: str):
     import libcst as cst
 
     assert VALUE_OF_MODE[mode_of_value(cst.parse_expression(value)) or ""] == value
@@ -115,7 +115,7 @@ def test_padding_goes_there_and_back(value: str) -> None:
         ('float("x")', None),
     ],
 )
-def test_only_the_very_same_padding_is_carried_over(written: str, mode: str | None) -> None:
+def test_only_the_very_same_padding_is_carried_over(written: str, mode: str | None):
     import libcst as cst
 
     assert mode_of_value(cst.parse_expression(written)) == mode
@@ -137,7 +137,7 @@ def stale(x, y, n: int, T: ct.Constant[int]):
 """
 
 
-def test_a_range_left_over_from_another_loop_is_refused() -> None:
+def test_a_range_left_over_from_another_loop_is_refused():
     """`columns` still holds the last tile of the first loop; tile number j would be another one."""
     left_over = STALE.format(first="pass", second="pass")
     assert edit_emulation.refused(TileLoadStore(), left_over, "stale", "tile-load-store")
@@ -187,7 +187,7 @@ def lines(compiled: tuple[CompileEvidence, ...], observation: str) -> set[int]:
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_compiler_keeps_what_each_variant_promises(
     name: str, compiled: dict[tuple[str, str], tuple[CompileEvidence, ...]]
-) -> None:
+):
     source = kernel_file(name)
     launches = tuple(evidence.launch for evidence in compiled[name, ""])
     made = 0
@@ -209,9 +209,7 @@ def test_the_compiler_keeps_what_each_variant_promises(
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("name", KERNELS)
-def test_without_tma_nothing_goes_through_tma(
-    name: str, compiled: dict[tuple[str, str], tuple[CompileEvidence, ...]]
-) -> None:
+def test_without_tma_nothing_goes_through_tma(name: str, compiled: dict[tuple[str, str], tuple[CompileEvidence, ...]]):
     for variant in ("tile-load-store-no-tma", INVERSE, ""):
         observed = from_compilation(compiled[name, variant])
         assert count(observed["compile.tma_loads"]) == 0

@@ -43,13 +43,13 @@ def edited(source: str, variant: str = "tile-load-store", launches: tuple[Launch
     return outcome.source
 
 
-def same(before: str, after: str, grid: tuple[int, ...], values: list[Any]) -> None:
+def same(before: str, after: str, grid: tuple[int, ...], values: list[Any]):
     for old, new in zip(results(before, grid, values), results(after, grid, values), strict=True):
         assert np.array_equal(old, new, equal_nan=True)
 
 
 @pytest.mark.parametrize("spelling", BLOCK)
-def test_case_1_a_range_per_block_becomes_the_tile_of_that_block(spelling: str) -> None:
+def test_case_1_a_range_per_block_becomes_the_tile_of_that_block(spelling: str):
     source = kernel("x, y, T", NAMES + COPY.format(index=BLOCK[spelling]))
     after = edited(source)
     assert "gather" not in after
@@ -65,7 +65,7 @@ def launched(case: Case) -> tuple[Launch, ...]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_range_is_read_and_written_as_tiles(name: str) -> None:
+def test_a_range_is_read_and_written_as_tiles(name: str):
     case = CASES[name]
     after = edited(case.source, launches=launched(case))
     assert "scatter" not in after
@@ -78,7 +78,7 @@ def test_a_range_is_read_and_written_as_tiles(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_there_and_back_ends_where_it_began(name: str) -> None:
+def test_there_and_back_ends_where_it_began(name: str):
     case = CASES[name]
     chain = [edited(case.source, launches=launched(case))]
     for step in range(6):
@@ -90,7 +90,7 @@ def test_there_and_back_ends_where_it_began(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LAUNCH_ONLY)
-def test_what_only_launches_show_is_refused(name: str) -> None:
+def test_what_only_launches_show_is_refused(name: str):
     case = LAUNCH_ONLY[name]
     for launches in ((), launched(case)):
         outcome = apply(case.source, "tile-load", launches)
@@ -100,7 +100,7 @@ def test_what_only_launches_show_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("length", [0, 1, 33, 50, 70])
-def test_a_mask_stays_where_a_launch_passes_the_extent(length: int) -> None:
+def test_a_mask_stays_where_a_launch_passes_the_extent(length: int):
     source = kernel("x, y, n, T", COUNTED)
     captured = launch(source, (3,), [numbers(3, 70), ones(3, 70), 70, 32])
     after = edited(source, launches=(captured,))
@@ -116,7 +116,7 @@ for j in range(ct.cdiv(n, T)):
 
 
 @pytest.mark.parametrize("length", [0, 1, 33, 50, 70])
-def test_elements_past_a_length_below_the_extent_are_left_alone(length: int) -> None:
+def test_elements_past_a_length_below_the_extent_are_left_alone(length: int):
     source = kernel("x, y, n, T", STEPPED)
     captured = launch(source, (1,), [numbers(70), ones(70), 70, 32])
     after = edited(source, launches=(captured,))
@@ -126,14 +126,14 @@ def test_elements_past_a_length_below_the_extent_are_left_alone(length: int) -> 
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_certain_is_refused_with_the_reason(name: str) -> None:
+def test_what_is_not_certain_is_refused_with_the_reason(name: str):
     body, parameters, reason = REFUSED[name]
     outcome = apply(kernel(parameters, body), "tile-load")
     assert isinstance(outcome, Skipped), outcome
     assert reason in outcome.reason
 
 
-def test_more_blocks_than_tiles_are_seen_in_the_launch() -> None:
+def test_more_blocks_than_tiles_are_seen_in_the_launch():
     source = kernel("x, y, T", NAMES + COPY.format(index="offsets"))
     values = [numbers(100), ones(100), 32]
     fits, passes = launch(source, (4,), values), launch(source, (5,), values)
@@ -155,7 +155,7 @@ ct.store(y, index=(r, c), tile=total)
 
 @given(rows=st.integers(1, 19), columns=st.integers(1, 40), order=st.sampled_from(['"C"', '"F"', "(1, 0)"]))
 @settings(max_examples=12, deadline=None)
-def test_a_tile_of_several_rows_is_gathered(rows: int, columns: int, order: str) -> None:
+def test_a_tile_of_several_rows_is_gathered(rows: int, columns: int, order: str):
     source = kernel("x, y, R, T", TILED.format(padding=", padding_mode=ct.PaddingMode.NEG_INF", order=order))
     after = edited(source, INVERSE)
     assert "ct.load" not in after
@@ -171,7 +171,7 @@ def written() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("source", "name"), written())
-def test_an_index_counts_tiles_and_never_elements(source: str, name: str) -> None:
+def test_an_index_counts_tiles_and_never_elements(source: str, name: str):
     for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
         if ast.unparse(call.func) in ("ct.load", "ct.store"):
             (index,) = (given.value for given in call.keywords if given.arg == "index")
@@ -180,14 +180,14 @@ def test_an_index_counts_tiles_and_never_elements(source: str, name: str) -> Non
 
 
 @pytest.mark.parametrize(("target", "warned"), [("sm_80", True), ("sm_86", True), ("sm_90", False), ("sm_100", False)])
-def test_a_card_without_tma_is_warned_of(target: str, warned: bool) -> None:
+def test_a_card_without_tma_is_warned_of(target: str, warned: bool):
     source = kernel("x, y, T", NAMES + COPY.format(index="offsets"))
     outcome = TileLoadStore().apply(Subject(source, "k", target), Variant("A", "tile-load"))
     assert isinstance(outcome, Applied)
     assert any("has no TMA" in warning for warning in outcome.warnings) == warned
 
 
-def test_a_min_that_may_not_be_pythons_is_not_written() -> None:
+def test_a_min_that_may_not_be_pythons_is_not_written():
     case = CASES["ragged"]
     assert "min(" in edited(case.source)
     for line in ("from cuda.tile import *", "from torch import minimum as min"):

@@ -75,7 +75,7 @@ def same(before: str, after: str, wrapper: str, *arguments: object) -> bool:
 
 @pytest.mark.parametrize("extents", [(1, 1, 1), (3, 331, 7), (5, 2500, 2)])
 @pytest.mark.parametrize("example", APPLIED, ids=[example.name for example in APPLIED])
-def test_the_edited_example_computes_the_same(example: Example, extents: tuple[int, ...]) -> None:
+def test_the_edited_example_computes_the_same(example: Example, extents: tuple[int, ...]):
     assert example.after is not None
     wrapper = WRAPPERS[example.kernel]
     arguments = inputs(example.kernel, *extents)
@@ -93,17 +93,17 @@ def test_the_edited_example_computes_the_same(example: Example, extents: tuple[i
     length=st.one_of(st.sampled_from([1, 511, 512, 513, 4099]), st.integers(1, 3000)),
     size=st.sampled_from([64, 128, 512, 1024]),
 )
-def test_a_vector_of_any_length_at_any_size(length: int, size: int) -> None:
+def test_a_vector_of_any_length_at_any_size(length: int, size: int):
     assert same(DOUBLE, resized(DOUBLE, "double_kernel", block=size), "double", torch.arange(float(length)))
 
 
 @pytest.mark.parametrize("columns", [1, 2047, 2048, 2049, 5000])
-def test_a_row_that_is_split_is_written_once_and_completely(columns: int) -> None:
+def test_a_row_that_is_split_is_written_once_and_completely(columns: int):
     split = resized(ROWS, "gate_kernel", tile=2048)
     assert same(ROWS, split, "gate", torch.randn(2, columns), torch.randn(2, columns))
 
 
-def test_a_bound_on_a_chunk_changes_only_the_order_of_a_sum() -> None:
+def test_a_bound_on_a_chunk_changes_only_the_order_of_a_sum():
     from emulated_wrappers import run
 
     outcome = EDIT.apply(Subject(CHUNKS, "sum_kernel"), Variant("G", "tile=512", {"tile": 512}))
@@ -114,20 +114,20 @@ def test_a_bound_on_a_chunk_changes_only_the_order_of_a_sum() -> None:
     torch.testing.assert_close(run(CHUNKS, "row_sums", x), run(outcome.source, "row_sums", x))
 
 
-def test_a_size_that_a_reduction_takes_whole_is_not_bounded() -> None:
+def test_a_size_that_a_reduction_takes_whole_is_not_bounded():
     whole = CHUNKS.replace("    for j in range(ct.cdiv(n, T)):\n    ", "    j = 0\n")
     assert "the kernel reduces it" in refused(whole, "sum_kernel", tile=512)
 
 
 @pytest.mark.parametrize("call", ["torch.row(total)", "Helper.row(total)", "total.row()"])
-def test_a_call_through_an_attribute_may_reduce(call: str) -> None:
+def test_a_call_through_an_attribute_may_reduce(call: str):
     source = CHUNKS.replace("ct.sum(total)", call)
     assert "into which others were added" in refused(source, "sum_kernel", tile=512)
     settled = source.replace("tile = min(limit, next_power_of_2(n))", "tile = 256")
     assert "writes a tile of T into which others were added" in refused(settled, "sum_kernel", tile=128)
 
 
-def test_unchecked_accesses_allow_smaller_tiles_only() -> None:
+def test_unchecked_accesses_allow_smaller_tiles_only():
     source = DOUBLE.replace("bid, cdiv", "arange, bid, cdiv, gather, int32").replace(
         "load(x, (bid(0),), shape=(T,))", "gather(x, bid(0) * T + arange(T, dtype=int32), check_bounds=False)"
     )
@@ -135,14 +135,14 @@ def test_unchecked_accesses_allow_smaller_tiles_only() -> None:
     assert "block: int = 128" in resized(source, "double_kernel", block=128)
 
 
-def test_a_part_of_a_row_is_not_left_by_a_larger_tile() -> None:
+def test_a_part_of_a_row_is_not_left_by_a_larger_tile():
     source = CHUNKS.replace("    n = x.shape[1]\n", "").replace("def row_sums(x)", "def row_sums(x, n)")
     source = source.replace("tile = min(limit, next_power_of_2(n))", "tile = 256")
     assert "can only become smaller" in refused(source, "sum_kernel", tile=512)
     assert "tile = 128" in resized(source, "sum_kernel", tile=128)
 
 
-def test_a_grid_literal_that_may_stand_for_two_sizes_is_left_alone() -> None:
+def test_a_grid_literal_that_may_stand_for_two_sizes_is_left_alone():
     grid = MATMUL.replace("ct.cdiv(m, TILE_M), ct.cdiv(n, TILE_N)", "ct.cdiv(m, 128), ct.cdiv(n, 128)")
     assert "may stand for TM or for another tile size" in refused(grid, "matmul_kernel", tile_m=256)
     passed = grid.replace("(a, b, c, TILE_M, TILE_N, TILE_K)", "(a, b, c, 128, 128, TILE_K)")
@@ -150,12 +150,12 @@ def test_a_grid_literal_that_may_stand_for_two_sizes_is_left_alone() -> None:
     assert "TILE_K = 32" in resized(passed, "matmul_kernel", tile_k=32)
 
 
-def test_a_local_name_of_another_launch_is_another_constant() -> None:
+def test_a_local_name_of_another_launch_is_another_constant():
     two = FROM_DATA + FROM_DATA[FROM_DATA.index("@kernel") :].replace("double", "twice")
     assert "min(1024, 1 <<" in resized(two, "twice_kernel", block=1024)
 
 
-def test_a_constant_of_two_launches_in_one_wrapper_is_refused() -> None:
+def test_a_constant_of_two_launches_in_one_wrapper_is_refused():
     kernel = DOUBLE[DOUBLE.index("@kernel") : DOUBLE.index("def double(")].replace("double", "other")
     call = DOUBLE[DOUBLE.index("    launch(") : DOUBLE.index("    return")]
     source = DOUBLE.replace("def double(", f"{kernel}def double(").replace(
@@ -166,7 +166,7 @@ def test_a_constant_of_two_launches_in_one_wrapper_is_refused() -> None:
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_a_split_row_compiles(target: str, tmp_path: object) -> None:
+def test_a_split_row_compiles(target: str, tmp_path: object):
     from pathlib import Path
 
     from edit_compilation import compile_to_cubin

@@ -33,7 +33,7 @@ def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
 
 @pytest.mark.parametrize("mode", ["NEG_INF", "POS_INF", "NEG_ZERO", "NAN"])
 @pytest.mark.parametrize("length", [1, 31, 32, 97, 1000])
-def test_a_padded_vector_keeps_its_bits(mode: str, length: int) -> None:
+def test_a_padded_vector_keeps_its_bits(mode: str, length: int):
     source = vector(SPREAD.format(mode), "ct.sum(ct.where(ct.isnan(values), 7.0, 1.0 / values))")
     x = np.linspace(-3, 2, length, dtype=np.float32)
     x[length // 2] = np.nan
@@ -45,7 +45,7 @@ def test_a_padded_vector_keeps_its_bits(mode: str, length: int) -> None:
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (3, 61), (8, 64), (13, 37)])
-def test_a_softmax_of_ragged_rows_keeps_its_bits(rows: int, columns: int) -> None:
+def test_a_softmax_of_ragged_rows_keeps_its_bits(rows: int, columns: int):
     source = softmax(LOAD.format("NEG_INF"))
     x = np.random.default_rng(0).normal(size=(rows, columns)).astype(np.float32)
     results = [np.zeros_like(x), np.zeros_like(x)]
@@ -55,7 +55,7 @@ def test_a_softmax_of_ragged_rows_keeps_its_bits(rows: int, columns: int) -> Non
 
 
 @pytest.mark.parametrize("order", ["'C'", "'F'", "(1, 2, 0)"])
-def test_every_axis_of_a_permuted_tile_is_masked_by_its_own_extent(order: str) -> None:
+def test_every_axis_of_a_permuted_tile_is_masked_by_its_own_extent(order: str):
     source = COPY.format(order=order, index="(i, j, k)", mode="NEG_ZERO")
     x = np.random.default_rng(1).normal(size=(3, 6, 5)).astype(np.float32)
     axes = {"'C'": (0, 1, 2), "'F'": (2, 1, 0)}.get(order, (1, 2, 0))
@@ -69,19 +69,19 @@ def test_every_axis_of_a_permuted_tile_is_masked_by_its_own_extent(order: str) -
     assert np.signbit(results[0][-1, -1, -1])
 
 
-def test_the_size_of_a_tile_may_be_computed() -> None:
+def test_the_size_of_a_tile_may_be_computed():
     source = vector("ct.load(x, (number + 1,), (T // 2,), padding_mode=ct.PaddingMode.NAN)")
     after = edited(TmaPadding(), source, "largest", "zero")
     assert "(number + 1) * (T // 2) + ct.arange(T // 2, dtype=ct.int32) < x.shape[0]" in after
 
 
-def test_there_is_nothing_to_gain_without_tma() -> None:
+def test_there_is_nothing_to_gain_without_tma():
     subject = replace(PASSING[0].subject, target="sm_89")
     assert TmaPadding().apply(subject, ZERO) == Skipped("sm_89 has no TMA")
 
 
 @pytest.mark.parametrize("index", ["(f(number),)", "(n := number,)", "number", "(number, 0)", "*number"])
-def test_an_index_that_cannot_be_written_twice_is_refused(index: str) -> None:
+def test_an_index_that_cannot_be_written_twice_is_refused(index: str):
     source = vector(f"ct.load(x, {index}, (T,), padding_mode=ct.PaddingMode.NAN)")
     assert isinstance(TmaPadding().apply(Subject(source, "largest"), ZERO), Skipped)
 
@@ -89,7 +89,7 @@ def test_an_index_that_cannot_be_written_twice_is_refused(index: str) -> None:
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
 @pytest.mark.parametrize("example", PASSING, ids=[example.name for example in PASSING])
-def test_the_promised_lines_load_through_tma(example, target: str, tmp_path: Path) -> None:
+def test_the_promised_lines_load_through_tma(example, target: str, tmp_path: Path):
     outcome = TmaPadding().apply(example.subject, ZERO)
     assert isinstance(outcome, Applied)
     loads = {

@@ -20,7 +20,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 applied, refused = partial(edit_emulation.edited, TokenOrder()), partial(edit_emulation.refused, TokenOrder())
 
 
-def launched(source: str, kernel: str, grid: tuple[int, ...], *arguments: object) -> None:
+def launched(source: str, kernel: str, grid: tuple[int, ...], *arguments: object):
     from kdiag.executors.emulator import emulate
 
     with emulate():
@@ -29,7 +29,7 @@ def launched(source: str, kernel: str, grid: tuple[int, ...], *arguments: object
 
 @pytest.mark.parametrize("columns", [65, 127, 128, 200])
 @pytest.mark.parametrize("source", [HALVES, NEXT])
-def test_halves_that_are_loaded_first_are_scaled_as_before(source: str, columns: int) -> None:
+def test_halves_that_are_loaded_first_are_scaled_as_before(source: str, columns: int):
     first = torch.randn(10, columns)
     second = first.clone()
     rows = 5 if source == NEXT else 10
@@ -40,7 +40,7 @@ def test_halves_that_are_loaded_first_are_scaled_as_before(source: str, columns:
 
 
 @pytest.mark.parametrize("columns", [1, 63, 130])
-def test_sums_in_any_order_are_the_sums(columns: int) -> None:
+def test_sums_in_any_order_are_the_sums(columns: int):
     x = torch.randint(0, 100, (37, columns)).float()
     edited = applied(SUMS, "sums_kernel", "relaxed-atomics")
     for text in (SUMS, edited):
@@ -59,7 +59,7 @@ def test_sums_in_any_order_are_the_sums(columns: int) -> None:
         ("ct.scatter(x, (row, ct.arange(T, dtype=ct.int32)), 0.0)", "is read and written"),
     ],
 )
-def test_what_stands_between_load_and_store(between: str, said: str | None) -> None:
+def test_what_stands_between_load_and_store(between: str, said: str | None):
     source = HALVES.replace("factor = 3.0", between)
     if said is None:
         assert applied(source, "halves_kernel", "loads-first").count("ct.load") == 3
@@ -75,11 +75,11 @@ def test_what_stands_between_load_and_store(between: str, said: str | None) -> N
         ("index=(row, 0), tile", "index=(row, T), tile"),
     ],
 )
-def test_tiles_that_may_meet_stay_in_order(old: str, new: str) -> None:
+def test_tiles_that_may_meet_stay_in_order(old: str, new: str):
     assert "is read and written" in refused(HALVES.replace(old, new), "halves_kernel", "loads-first")
 
 
-def test_a_counter_that_may_be_a_signal_keeps_its_order() -> None:
+def test_a_counter_that_may_be_a_signal_keeps_its_order():
     counts = [replace(a, dtype="int32") if getattr(a, "name", "") == "totals" else a for a in FLOATS.arguments]
     launch = replace(FLOATS, arguments=tuple(counts))
     assert refused(COUNTED, "sums_kernel", "relaxed-atomics", launches=(launch,))
@@ -87,7 +87,7 @@ def test_a_counter_that_may_be_a_signal_keeps_its_order() -> None:
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_one_barrier_less(target: str, tmp_path: Path) -> None:
+def test_one_barrier_less(target: str, tmp_path: Path):
     from edit_compilation import compile_to_cubin
     from kdiag.diagnose.compiler.cubin import read_cubin
     from kdiag.diagnose.compiler.instruction_mix import instruction_mix
@@ -100,7 +100,7 @@ def test_one_barrier_less(target: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.compiler
-def test_the_probe_says_when_order_costs_nothing(tmp_path: Path) -> None:
+def test_the_probe_says_when_order_costs_nothing(tmp_path: Path):
     from kdiag import workload as workloads
     from kdiag.loop.compiler import Compiler
     from kdiag.loop.token_order import probe
@@ -112,7 +112,7 @@ def test_the_probe_says_when_order_costs_nothing(tmp_path: Path) -> None:
     assert "nothing to gain" in evidence.text
 
 
-def test_the_probe_counts_the_barriers_that_fall_away() -> None:
+def test_the_probe_counts_the_barriers_that_fall_away():
     from kdiag.loop.token_order import compare
 
     def compiled(code_hash: str, barriers: int) -> CompileEvidence:

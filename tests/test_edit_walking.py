@@ -22,7 +22,7 @@ def walked(root: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_every_start_and_kind(source: str) -> None:
+def test_every_start_and_kind(source: str):
     module = cst.parse_module(source)
     starts = [module, *list(walked(module))[::7]]
     for start in [*starts, module]:
@@ -33,7 +33,7 @@ def test_every_start_and_kind(source: str) -> None:
             assert all(one is other for one, other in zip(found, expected, strict=True))
 
 
-def test_nodes_that_are_in_no_module_and_modules_that_were_forgotten() -> None:
+def test_nodes_that_are_in_no_module_and_modules_that_were_forgotten():
     call = cst.ensure_type(cst.parse_expression("f(g(x), y)"), cst.Call)
     assert [node.value for node in below(call, cst.Name)] == ["f", "g", "x", "y"]
     modules = [cst.parse_module(f"a{number} = b\n") for number in range(3 * MOST_TREES)]
@@ -43,7 +43,7 @@ def test_nodes_that_are_in_no_module_and_modules_that_were_forgotten() -> None:
             assert [node.value for node in below(module.body[0], cst.Name)] == [f"a{number}", "b"]
 
 
-def test_a_node_that_stands_in_a_module_twice() -> None:
+def test_a_node_that_stands_in_a_module_twice():
     name = cst.Name("x")
     module = cst.Module([cst.SimpleStatementLine([cst.Expr(cst.Tuple([cst.Element(name), cst.Element(name)]))])])
     assert list(below(module, cst.Name)) == [name, name]
@@ -51,7 +51,7 @@ def test_a_node_that_stands_in_a_module_twice() -> None:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_parents_are_those_of_libcst(source: str) -> None:
+def test_parents_are_those_of_libcst(source: str):
     module = cst.parse_module(source)
     expected = MetadataWrapper(module, unsafe_skip_copy=True).resolve(ParentNodeProvider)
     found = parents(module)

@@ -33,7 +33,7 @@ def applied(variant: str) -> Applied:
 
 
 @pytest.mark.parametrize("variant", LINES)
-def test_every_tile_access_can_be_named_and_computes_the_same(variant: str) -> None:
+def test_every_tile_access_can_be_named_and_computes_the_same(variant: str):
     outcome = applied(variant)
     (promise,) = outcome.promises
     assert promise.change == "not-at-lines"
@@ -45,13 +45,13 @@ def test_every_tile_access_can_be_named_and_computes_the_same(variant: str) -> N
             assert np.array_equal(before, after)
 
 
-def test_all_variants_are_offered_and_no_other_is_taken() -> None:
+def test_all_variants_are_offered_and_no_other_is_taken():
     names = [variant.name for variant in WithoutTma().variants(Subject(SOURCE, "k"))]
     assert names == ["stores", "loads", "load-1", "load-2"]
     for name in ("store-2", "load-0", "load-", "load-x", "both", ""):
         assert isinstance(WithoutTma().apply(Subject(SOURCE, "k"), Variant("F", name)), Skipped)
 
 
-def test_a_method_of_something_else_is_no_tile_access() -> None:
+def test_a_method_of_something_else_is_no_tile_access():
     source = kernel("x, y, T", "ct.store(y, (0,), x.load((0,)))")
     assert isinstance(WithoutTma().apply(Subject(source, "k"), Variant("F", "loads")), Skipped)

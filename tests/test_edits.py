@@ -35,7 +35,7 @@ def names(proposals: tuple[Proposal, ...], optimization: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("edit", "example"), PASSING, ids=named(PASSING))
-def test_an_example_becomes_what_it_says_and_then_stays(edit: Edit, example: Example) -> None:
+def test_an_example_becomes_what_it_says_and_then_stays(edit: Edit, example: Example):
     outcome = edit.apply(example.subject, variant(edit, example))
     assert isinstance(outcome, Applied), outcome
     assert outcome.source == example.after
@@ -46,7 +46,7 @@ def test_an_example_becomes_what_it_says_and_then_stays(edit: Edit, example: Exa
 
 
 @pytest.mark.parametrize(("edit", "example"), REFUSED, ids=named(REFUSED))
-def test_a_refused_example_says_why(edit: Edit, example: Example) -> None:
+def test_a_refused_example_says_why(edit: Edit, example: Example):
     assert example.refused
     outcome = edit.apply(example.subject, variant(edit, example))
     assert isinstance(outcome, Skipped), outcome
@@ -54,7 +54,7 @@ def test_a_refused_example_says_why(edit: Edit, example: Example) -> None:
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=EXECUTORS)
-def test_an_edit_shows_what_it_does_and_what_it_leaves_alone(edit: Edit) -> None:
+def test_an_edit_shows_what_it_does_and_what_it_leaves_alone(edit: Edit):
     if edit.id != "L":  # which is text for a person and edits nothing
         assert sum(example.after is not None for example in edit.examples) >= 2
     assert sum(example.after is None for example in edit.examples) >= 2
@@ -62,14 +62,14 @@ def test_an_edit_shows_what_it_does_and_what_it_leaves_alone(edit: Edit) -> None
 
 @pytest.mark.compiler
 @pytest.mark.parametrize(("edit", "example"), PASSING, ids=named(PASSING))
-def test_an_edited_example_compiles(edit: Edit, example: Example, tmp_path: Path) -> None:
+def test_an_edited_example_compiles(edit: Edit, example: Example, tmp_path: Path):
     pytest.importorskip("cuda.tile")
     pytest.importorskip("torch")
     assert example.after is not None
     assert compile_to_cubin(example.after, example.kernel, tmp_path).startswith(b"\x7fELF")
 
 
-def test_the_wide_tile_of_the_matrix_product_comes_first_with_eight_warps() -> None:
+def test_the_wide_tile_of_the_matrix_product_comes_first_with_eight_warps():
     wide = "tile_m=128,tile_n=256,num_worker_warps=8"
     for name in ("matmul_fp32", "matmul_bf16"):
         tiles = names(offered(name), "G")
@@ -77,25 +77,25 @@ def test_the_wide_tile_of_the_matrix_product_comes_first_with_eight_warps() -> N
         assert len(tiles) == 14
 
 
-def test_a_deeper_tile_changes_the_order_of_the_sum_and_a_wider_one_does_not() -> None:
+def test_a_deeper_tile_changes_the_order_of_the_sum_and_a_wider_one_does_not():
     safety = {p.variant.name: p.safety for p in offered("matmul_fp32")}
     assert safety["tile_m=128,tile_n=128"] == "safe"
     assert safety["tile_m=128,tile_n=128,tile_k=64"] == "changes-rounding"
 
 
-def test_a_vector_kernel_is_offered_twice_four_times_and_half_the_tile() -> None:
+def test_a_vector_kernel_is_offered_twice_four_times_and_half_the_tile():
     assert names(offered("vector_add"), "G") == ["tile=2048", "tile=4096", "tile=512"]
 
 
 @pytest.mark.parametrize("name", ["softmax", "rms_norm"])
-def test_a_tile_that_follows_the_data_is_refused_once_with_the_reason(name: str) -> None:
+def test_a_tile_that_follows_the_data_is_refused_once_with_the_reason(name: str):
     (refusal,) = [p for p in offered(name) if p.variant.optimization == "G"]
     assert refusal.source is None
     computed = "TILE is computed from the data (1 << (columns - 1).bit_length()) to hold a whole row"
     assert refusal.why_not == f"{computed}, and the kernel reduces it"
 
 
-def test_hints_that_need_clusters_are_not_offered_below_sm_90() -> None:
+def test_hints_that_need_clusters_are_not_offered_below_sm_90():
     assert names(offered("matmul_bf16", "sm_89"), "hints") == [f"occupancy={n}" for n in (2, 4, 8, 16)]
     assert {"num_ctas=2", "num_worker_warps=8"} <= set(names(offered("matmul_bf16"), "hints"))
     assert "num_ctas=2" not in names(offered("softmax"), "hints")
@@ -103,7 +103,7 @@ def test_hints_that_need_clusters_are_not_offered_below_sm_90() -> None:
 
 
 @pytest.mark.parametrize("name", ["matmul_bf16", "softmax", "vector_add"])
-def test_proposals_differ_and_carry_their_file_and_diff(name: str) -> None:
+def test_proposals_differ_and_carry_their_file_and_diff(name: str):
     proposals = offered(name)
     assert {p.variant.optimization for p in proposals} == set(EXECUTORS)
     sources = [p.source for p in proposals if p.source is not None]
@@ -115,18 +115,18 @@ def test_proposals_differ_and_carry_their_file_and_diff(name: str) -> None:
             assert proposal.diff.startswith(f"--- a/{proposal.where.file}\n+++ b/{proposal.where.file}\n@@")
 
 
-def test_a_file_without_the_kernel_gets_one_reason_for_each_edit() -> None:
+def test_a_file_without_the_kernel_gets_one_reason_for_each_edit():
     for source in ("x = 1\n", "def broken(:\n", ""):
         proposals = propose(Subject(source, "kernel"), "k.py")
         assert [p.variant.optimization for p in proposals] == list(EXECUTORS)
         assert all(p.why_not for p in proposals)
 
 
-def test_a_diff_says_when_the_last_line_has_no_end() -> None:
+def test_a_diff_says_when_the_last_line_has_no_end():
     assert unified_diff("a\nb", "a\nc\n", "f.py").endswith(" a\n-b\n\\ No newline at end of file\n+c\n")
 
 
-def test_two_launches_must_agree_on_the_constant() -> None:
+def test_two_launches_must_agree_on_the_constant():
     source = next(x.before for x in TileSizes.examples if x.kernel == "double_kernel" and x.after)
     again = source.partition("def double(")[2].join(["\n\ndef again(", ""])
     wider = Variant("G", "block=512", {"block": 512})

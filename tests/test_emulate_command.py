@@ -65,7 +65,7 @@ def broken(workload: Path, old: str, new: str, file: str = "scale.py") -> Path:
     return workload
 
 
-def test_an_example_is_right(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_example_is_right(capsys: pytest.CaptureFixture[str]):
     assert run(["emulate", str(EXAMPLES / "softmax"), "--shuffle", "--seed", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["schema"] == "kdiag.emulate/1"
@@ -74,7 +74,7 @@ def test_an_example_is_right(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(row["correct"] and row["error"] <= row["tolerance"] for row in found["configurations"])
 
 
-def test_a_tail_that_no_block_writes(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tail_that_no_block_writes(workload: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["emulate", str(broken(workload, "-(-x.numel() // 32)", "x.numel() // 32"))]) == 1
     out = capsys.readouterr().out
     assert "fault: unwritten: 4 of 100 elements are never written" in out
@@ -83,7 +83,7 @@ def test_a_tail_that_no_block_writes(workload: Path, capsys: pytest.CaptureFixtu
     assert "worst at [96]" in out
 
 
-def test_faults_as_json(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_faults_as_json(workload: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["emulate", str(broken(workload, "(y, (i,)", "(y, (0,)")), "--json", "--configuration", "0"]) == 1
     (row,) = json.loads(capsys.readouterr().out)["configurations"]
     assert not row["correct"]
@@ -92,12 +92,12 @@ def test_faults_as_json(workload: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert (race["line"], race["array"], race["element"]) == (8, "y", [0])
 
 
-def test_a_rule_of_cutile(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_rule_of_cutile(workload: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["emulate", str(broken(workload, "(x, y, 32)", "(x, y, 24)"))]) == 1
     assert "type-rule" in capsys.readouterr().out
 
 
-def test_one_after_the_other_and_all(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_after_the_other_and_all(workload: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["emulate", str(workload), "--one-by-one", "--all", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["configurations"]) == 2
 
@@ -113,7 +113,7 @@ def test_one_after_the_other_and_all(workload: Path, capsys: pytest.CaptureFixtu
 )
 def test_options_that_cannot_be(
     workload: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int, sentence: str
-) -> None:
+):
     assert run(["emulate", str(workload), *options]) == code
     error = capsys.readouterr().err
     assert sentence in error
@@ -130,7 +130,7 @@ def test_options_that_cannot_be(
 )
 def test_a_workload_that_cannot_be_read(
     workload: Path, capsys: pytest.CaptureFixture[str], file: str, old: str, new: str, sentence: str
-) -> None:
+):
     assert run(["emulate", str(broken(workload, old, new, file))]) == 1
     error = capsys.readouterr().err
     assert sentence in error
@@ -150,7 +150,7 @@ def test_a_workload_that_cannot_be_read(
 )
 def test_a_run_that_fails_is_told_of_its_configuration(
     workload: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, sentence: str
-) -> None:
+):
     guarded = new if new.startswith(("    (", "(0")) else f"    if x.numel() == 64:\n    {new}\n    return y"
     assert run(["emulate", str(broken(workload, old, guarded)), "--json"]) == 1
     first, second = json.loads(capsys.readouterr().out)["configurations"]
@@ -159,7 +159,7 @@ def test_a_run_that_fails_is_told_of_its_configuration(
     assert second["correct"] == (guarded != new)
 
 
-def test_a_wrong_result_says_where(workload: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_result_says_where(workload: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["emulate", str(broken(workload, ") * 2", ") * 3")), "--json"]) == 1
     first, _ = json.loads(capsys.readouterr().out)["configurations"]
     assert "worst at [" in first["reason"]

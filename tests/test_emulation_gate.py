@@ -41,13 +41,13 @@ def judged(
         (ran(passed=False), ran(passed=False), True, "could-not-run", "the parent itself is wrong"),
     ],
 )
-def test_emulation(parent: EmulatedCase, candidate: EmulatedCase, exact: bool, outcome: str, reason: str) -> None:
+def test_emulation(parent: EmulatedCase, candidate: EmulatedCase, exact: bool, outcome: str, reason: str):
     record = judged({PLAIN: parent}, {PLAIN: candidate}, exact)
     assert record.outcome == outcome
     assert reason in record.reason
 
 
-def test_perturbed_inputs_speak_only_where_the_parent_is_in_order() -> None:
+def test_perturbed_inputs_speak_only_where_the_parent_is_in_order():
     wrong = ran("c", passed=False)
     assert judged({PLAIN: ran(), NEGATIVE: ran("n")}, {PLAIN: ran(), NEGATIVE: wrong}, False).outcome == "failed"
     lost = ran("n", passed=False)  # the reference does not overflow, say; the bits are still the kernel's own
@@ -59,13 +59,13 @@ def test_perturbed_inputs_speak_only_where_the_parent_is_in_order() -> None:
     assert judged({PLAIN: ran(), NEGATIVE: raised}, {PLAIN: ran(), NEGATIVE: wrong}, True).outcome == "passed"
 
 
-def test_bits_that_depend_on_the_order_of_blocks_are_not_compared() -> None:
+def test_bits_that_depend_on_the_order_of_blocks_are_not_compared():
     parent = {PLAIN: ran("a"), SHUFFLED: ran("b")}
     assert judged(parent, {PLAIN: ran("c"), SHUFFLED: ran("d")}).outcome == "passed"
     assert judged({PLAIN: ran("a"), SHUFFLED: ran("a")}, {PLAIN: ran("a"), SHUFFLED: ran("d")}).outcome == "failed"
 
 
-def test_what_was_not_emulated_could_not_run() -> None:
+def test_what_was_not_emulated_could_not_run():
     whole = EmulatedSource({PLAIN: ran()})
     lacks = EmulatedSource({PLAIN: ran()}, {SHUFFLED: "the operation x is not emulated"})
     assert emulation("no torch", "no torch", exact=True) == GateRecord("emulation", "could-not-run", "no torch")
@@ -73,7 +73,7 @@ def test_what_was_not_emulated_could_not_run() -> None:
     assert emulation(whole, lacks, exact=True).outcome == "could-not-run"
 
 
-def test_a_candidate_that_does_not_end_where_its_parent_does_is_wrong() -> None:
+def test_a_candidate_that_does_not_end_where_its_parent_does_is_wrong():
     late = EmulatedSource({}, {PLAIN: "no result within 20 s"}, late_s=20)
     assert emulation(EmulatedSource({PLAIN: ran(seconds=0.5)}), late, exact=True).outcome == "failed"
     assert emulation(EmulatedSource({PLAIN: ran(seconds=9)}), late, exact=True).outcome == "could-not-run"

@@ -39,7 +39,7 @@ def wandered(block: int, blocks: int, stop: int, limit: int) -> int:
 
 @pytest.mark.parametrize("options", [{}, {"lockstep": False}, {"shuffle": 1}, {"shuffle": 2, "lockstep": False}])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_a_softmax_with_a_ragged_row(dtype: str, options: dict[str, Any]) -> None:
+def test_a_softmax_with_a_ragged_row(dtype: str, options: dict[str, Any]):
     x = torch.randn(37, 300, generator=torch.Generator().manual_seed(1)).to(getattr(torch, dtype))
     with emulate(**options) as emulation:
         y = torch.empty_like(x)
@@ -50,7 +50,7 @@ def test_a_softmax_with_a_ragged_row(dtype: str, options: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 32, 32), (100, 90, 70), (1, 33, 65)])
-def test_a_product_of_matrices_that_are_no_multiple_of_the_tile(m: int, n: int, k: int) -> None:
+def test_a_product_of_matrices_that_are_no_multiple_of_the_tile(m: int, n: int, k: int):
     a, b = (torch.randn(*shape, generator=torch.Generator().manual_seed(3)) for shape in ((m, k), (k, n)))
     results = []
     for lockstep in (True, False):
@@ -64,14 +64,14 @@ def test_a_product_of_matrices_that_are_no_multiple_of_the_tile(m: int, n: int, 
 
 @settings(max_examples=25, deadline=None)
 @given(blocks=st.integers(1, 9), stop=st.integers(0, 40), limit=st.integers(0, 200))
-def test_blocks_that_go_different_ways(blocks: int, stop: int, limit: int) -> None:
+def test_blocks_that_go_different_ways(blocks: int, stop: int, limit: int):
     with emulate() as emulation:
         y = emulation.empty(blocks, np.int32)
         ct.launch(None, (blocks,), wandering, (y, stop, limit))
     assert y.tolist() == [wandered(block, blocks, stop, limit) for block in range(blocks)]
 
 
-def test_numpy_needs_no_torch() -> None:
+def test_numpy_needs_no_torch():
     code = """
 import sys
 sys.modules["torch"] = None
@@ -93,7 +93,7 @@ assert (y == 2 * x).all()
     assert done.returncode == 0, done.stderr
 
 
-def test_everything_is_as_before_afterwards() -> None:
+def test_everything_is_as_before_afterwards():
     before = (ct.launch, ct.tune.exhaustive_search, torch.cuda.is_available(), torch.empty(3).device.type)
     with emulate():
         assert ct.launch is not before[0]
@@ -103,7 +103,7 @@ def test_everything_is_as_before_afterwards() -> None:
     assert before == after
 
 
-def test_a_wrapper_that_tunes_itself() -> None:
+def test_a_wrapper_that_tunes_itself():
     x = torch.arange(100.0)
 
     def grid(tile: int) -> tuple[int]:
@@ -118,7 +118,7 @@ def test_a_wrapper_that_tunes_itself() -> None:
 
 
 @pytest.mark.parametrize("lockstep", [True, False])
-def test_what_differs_from_block_to_block_among_what_does_not(lockstep: bool) -> None:
+def test_what_differs_from_block_to_block_among_what_does_not(lockstep: bool):
     with emulate(lockstep=lockstep) as emulation:
         sums = emulation.empty(4)
         limits, ones, running = np.float32([1, 2, 3, 99]), np.ones(16, np.float32), emulation.empty((4, 16))
@@ -131,7 +131,7 @@ def test_what_differs_from_block_to_block_among_what_does_not(lockstep: bool) ->
     assert (c == np.repeat(np.arange(4), 8)[:, None] + np.tile(a, (4, 1))).all()
 
 
-def test_a_large_softmax_and_a_product_are_quick() -> None:
+def test_a_large_softmax_and_a_product_are_quick():
     """CPU time, so that other tests beside this one do not count; the first launches compile."""
     x = torch.randn(4096, 4096)
     a, b = (torch.randn(256, 256, dtype=torch.bfloat16) for _ in range(2))

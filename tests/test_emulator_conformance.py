@@ -30,7 +30,7 @@ RECORDING = load(FILE, CASES) if FILE.is_file() else Recording({})
 RECORDED = [name for name, result in RECORDING.results.items() if name in CASES and result.status == "recorded"]
 
 
-def test_every_case_is_recorded_or_known_to_be_refused() -> None:
+def test_every_case_is_recorded_or_known_to_be_refused():
     if not FILE.is_file():
         pytest.skip("nothing is recorded: run benchmarks/conformance/record.py on a GPU")
     assert not CASES.keys() - RECORDING.results.keys(), "recorded for another kernel text: record again"
@@ -49,7 +49,7 @@ def emulated() -> Iterator[None]:
 
 @pytest.mark.usefixtures("emulated")
 @pytest.mark.parametrize("name", RECORDED)
-def test_gives_what_the_gpu_gave(name: str) -> None:
+def test_gives_what_the_gpu_gave(name: str):
     case, result = CASES[name], RECORDING.results[name]
     if not result.same and case.tolerance.kind == "exact":
         pytest.skip("two launches on the GPU gave different results")
@@ -60,7 +60,7 @@ def test_gives_what_the_gpu_gave(name: str) -> None:
     assert not wrong, (case.tolerance, wrong)
 
 
-def unspecified(case: Case, result: Result) -> None:
+def unspecified(case: Case, result: Result):
     """The emulator may refuse what no document gives a meaning, or give it another one than the card did."""
     try:
         got = run(case, "cpu", None)
@@ -70,7 +70,7 @@ def unspecified(case: Case, result: Result) -> None:
         pytest.xfail(f"{case.tolerance.reason}: {wrong}")
 
 
-def test_one_altered_bit_is_noticed() -> None:
+def test_one_altered_bit_is_noticed():
     exact = [case for case in CASES.values() if case.tolerance.kind == "exact" and case.outputs()]
     unnoticed = []
     for case in exact:
@@ -95,7 +95,7 @@ def with_one_bit_flipped(dtype: str, output: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_distance_counts_the_numbers_between(dtype: str) -> None:
+def test_distance_counts_the_numbers_between(dtype: str):
     one, data = storage(dtype).type(1), Data(dtype, (3,), written=True)
     numbers = np.array([5, 40, 60], storage(dtype))
     beside = (numbers + one).tobytes()
@@ -104,7 +104,7 @@ def test_distance_counts_the_numbers_between(dtype: str) -> None:
     assert compare(data, numbers.tobytes(), (numbers + one + one).tobytes(), ulps(1, "a test"))
 
 
-def test_distance_crosses_zero_and_knows_nan() -> None:
+def test_distance_crosses_zero_and_knows_nan():
     data = Data("float16", (2,), written=True)
     zeros, mixed = np.array([0, 0], np.uint16), np.array([0x8000, 0x8001], np.uint16)
     assert not compare(data, zeros.tobytes(), mixed.tobytes(), ulps(1, "a test"))
@@ -114,14 +114,14 @@ def test_distance_crosses_zero_and_knows_nan() -> None:
     assert compare(data, nan.tobytes(), np.array([0x7C00, 0x7C00], np.uint16).tobytes(), ulps(99, "a test"))
 
 
-def test_a_changed_case_has_another_hash() -> None:
+def test_a_changed_case_has_another_hash():
     case = CASES["add-float32"]
     assert replace(case, grid=(2,)).text_hash() != case.text_hash()
     assert replace(case, kernel=CASES["sub-float32"].kernel).text_hash() != case.text_hash()
     assert replace(case, id="add-float32-x").text_hash() != case.text_hash()
 
 
-def test_a_recording_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_recording_is_read_as_it_was_written(tmp_path: Path):
     names = ["add-float32", "cast-bool-int64", "divmod-int16", "mma_scaled-float8_e4m3fn"]
     made = Recording({"card": "a card"})
     for name in names[:3]:
@@ -132,7 +132,7 @@ def test_a_recording_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert load(tmp_path / "file.zip", CASES) == made
 
 
-def test_outputs_recorded_for_another_kernel_text_are_not_read(tmp_path: Path) -> None:
+def test_outputs_recorded_for_another_kernel_text_are_not_read(tmp_path: Path):
     case, other = CASES["add-float32"], CASES["sub-float32"]
     results = {
         c.id: Result(c.text_hash(), "recorded", outputs=(c.outputs()[0].bits(3).tobytes(),)) for c in (case, other)

@@ -34,7 +34,7 @@ def _tilegym() -> Iterator[None]:
         yield
 
 
-def agrees(check: Check) -> None:
+def agrees(check: Check):
     """Call the operator: its faults are those that are known, and its result is right."""
     with emulate(check.target, on_fault="record") as emulation:
         given = called(check)
@@ -46,19 +46,19 @@ def agrees(check: Check) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_an_operator_agrees_with_pytorch(case: Case) -> None:
+def test_an_operator_agrees_with_pytorch(case: Case):
     agrees(case.check())
 
 
 @pytest.mark.xfail(reason="TileGym: the splits of a window overlap, and the keys in both count twice")
-def test_a_window_that_begins_inside_a_split() -> None:
+def test_a_window_that_begins_inside_a_split():
     torch.manual_seed(0)
     check = attend.sink_attention((1, 8, 1, 1, 512, 64), BF16, window=300)
     agrees(replace(check, options={"kv_len_per_split": 256}))
 
 
 @pytest.mark.xfail(reason="TileGym: the buffer for the splits has no room for the rows that pad each of them")
-def test_a_split_product_of_a_number_of_rows_that_tiles_do_not_divide() -> None:
+def test_a_split_product_of_a_number_of_rows_that_tiles_do_not_divide():
     torch.manual_seed(0)
     sizes = {"TILE_SIZE_M": 64, "TILE_SIZE_N": 32, "TILE_SIZE_K": 64, "SPLIT_K": 2, "GROUP_SIZE_M": 8}
     agrees(streams.mhc_gemm((100, 24, 200), FP32, 4, cfg=sizes))

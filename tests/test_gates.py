@@ -45,7 +45,7 @@ UNAVAILABLE = CompileFailure("unavailable", "no compiler here")
 # ---- 1 scope ----------------------------------------------------------------------------------------------
 
 
-def test_scope_of_files() -> None:
+def test_scope_of_files():
     kept = {Path("test_k.py"): "a"}
     assert scope(Protected((), kept, kept)).outcome == "passed"
     assert "other.py" in scope(Protected(["other.py"], kept, kept)).reason
@@ -53,7 +53,7 @@ def test_scope_of_files() -> None:
     assert scope(Protected((), kept, {**kept, Path("conftest.py"): "c"})).outcome == "failed"
 
 
-def test_scope_of_lines() -> None:
+def test_scope_of_lines():
     before, planned = "a\nb\nc\nd\n", "a\nB\nc\nd\n"
     assert scope(Protected(), Texts(before, planned, planned)).outcome == "passed"
     assert scope(Protected(), Texts(before, planned, before)).outcome == "passed"
@@ -73,27 +73,27 @@ def test_scope_of_lines() -> None:
         ("", (1, 2, 3)),
     ],
 )
-def test_changed_lines(after: str, lines: tuple[int, ...]) -> None:
+def test_changed_lines(after: str, lines: tuple[int, ...]):
     assert changed_lines("a\nb\nc", after) == frozenset(lines)
 
 
 # ---- 2 compile and 3 no-op --------------------------------------------------------------------------------
 
 
-def test_compile() -> None:
+def test_compile():
     assert compiles(compiled("a"), compiled("p")).outcome == "passed"
     assert compiles(CompileFailure("crash", "signal 11"), compiled("p")).outcome == "failed"
     assert compiles(UNAVAILABLE, UNAVAILABLE).outcome == "could-not-run"
     assert compiles(CompileFailure("error", "no"), CompileFailure("error", "no")).outcome == "could-not-run"
 
 
-def test_no_op() -> None:
+def test_no_op():
     assert not_a_no_op(compiled("b"), compiled("a")).outcome == "passed"
     assert not_a_no_op(compiled("a"), compiled("a")).outcome == "failed"
     assert not_a_no_op(compiled("b"), UNAVAILABLE).outcome == "could-not-run"
 
 
-def test_an_earlier_candidate_is_known_again() -> None:
+def test_an_earlier_candidate_is_known_again():
     assert not_a_no_op(compiled("b"), compiled("a"), {machine_code(compiled("b"))}).outcome == "failed"
 
 
@@ -108,7 +108,7 @@ def test_an_earlier_candidate_is_known_again() -> None:
         (Launch("k", (1,), (), configuration=0, hints={"occupancy": 2}), "failed"),
     ],
 )
-def test_the_same_code_on_another_grid_or_other_arguments_is_no_no_op(launch: Launch, outcome: str) -> None:
+def test_the_same_code_on_another_grid_or_other_arguments_is_no_no_op(launch: Launch, outcome: str):
     assert not_a_no_op(compiled("a", launch=launch), compiled("a")).outcome == outcome
 
 
@@ -128,7 +128,7 @@ def test_the_same_code_on_another_grid_or_other_arguments_is_no_no_op(launch: La
         ("not-worse", 2, 3, "failed"),
     ],
 )
-def test_effect(change: str, before: int, after: int, outcome: str) -> None:
+def test_effect(change: str, before: int, after: int, outcome: str):
     promise = Promise("compile.tma_loads", change, "loads use TMA")
     record = effect([promise], said(stack_bytes=0, tma_loads=before), said(stack_bytes=0, tma_loads=after))
     assert record.outcome == outcome
@@ -145,7 +145,7 @@ def test_effect(change: str, before: int, after: int, outcome: str) -> None:
         ("at-lines", (), "passed"),
     ],
 )
-def test_an_effect_at_lines(change: str, lines: tuple[int, ...], outcome: str) -> None:
+def test_an_effect_at_lines(change: str, lines: tuple[int, ...], outcome: str):
     promise = Promise("compile.tma_loads", change, "loads use TMA", lines)
     candidate = said({"compile.tma_loads": frozenset({4, 9})}, stack_bytes=0, tma_loads=2)
     record = effect([promise], said(stack_bytes=0, tma_loads=0), candidate)
@@ -154,18 +154,18 @@ def test_an_effect_at_lines(change: str, lines: tuple[int, ...], outcome: str) -
         assert "of the edited file" in record.reason
 
 
-def test_lines_of_an_observation_without_remarks_could_not_run() -> None:
+def test_lines_of_an_observation_without_remarks_could_not_run():
     promise = Promise("compile.loops_pipelined", "at-lines", "the loop is pipelined", (4,))
     assert effect([promise], said(stack_bytes=0), said(stack_bytes=0)).outcome == "could-not-run"
 
 
-def test_an_edit_that_spills_fails_whatever_it_promised() -> None:
+def test_an_edit_that_spills_fails_whatever_it_promised():
     record = effect([], said(stack_bytes=0), said(stack_bytes=1808))
     assert (record.outcome, "1808 bytes" in record.reason) == ("failed", True)
     assert effect([], said(stack_bytes=1808), said(stack_bytes=64)).outcome == "passed"
 
 
-def test_a_promise_about_something_unavailable_could_not_run() -> None:
+def test_a_promise_about_something_unavailable_could_not_run():
     promise = Promise("compile.tma_loads", "increases", "loads use TMA")
     assert effect([promise], said(stack_bytes=0), said(stack_bytes=0)).outcome == "could-not-run"
     assert effect([promise], said(), said()).outcome == "could-not-run"
@@ -174,7 +174,7 @@ def test_a_promise_about_something_unavailable_could_not_run() -> None:
 # ---- 6 correctness, and the order -------------------------------------------------------------------------
 
 
-def test_correctness() -> None:
+def test_correctness():
     right, wrong = (ConfigurationCheck("n=7", passed, 0.5, 0.1) for passed in (True, False))
     assert correctness(None) == GateRecord("correctness", "could-not-run", "there is no GPU")
     assert correctness(Died("crash", "signal 11")).outcome == "could-not-run"
@@ -184,12 +184,12 @@ def test_correctness() -> None:
     assert (record.outcome, record.reason) == ("failed", "wrong in n=7 with an error of 0.5 where 0.1 is allowed")
 
 
-def test_the_names_of_the_gates() -> None:
+def test_the_names_of_the_gates():
     modules = ("scope", "compiles", "no_op", "effect", "emulation", "correctness")
     assert tuple(import_module(f"kdiag.executors.gates.{name}").GATE for name in modules) == GATES
 
 
-def test_nothing_is_asked_for_after_the_first_failure() -> None:
+def test_nothing_is_asked_for_after_the_first_failure():
     def never() -> Any:
         raise AssertionError("asked for")
 

@@ -14,7 +14,7 @@ from kdiag.workload import read
 torch = pytest.importorskip("torch")
 
 
-def test_tests_are_found_by_name_anywhere_in_the_repository(tmp_path: Path) -> None:
+def test_tests_are_found_by_name_anywhere_in_the_repository(tmp_path: Path):
     made = project(tmp_path, "softmax")
     kernel = made.root / "softmax.py"
     assert existing(kernel) is None
@@ -26,9 +26,7 @@ def test_tests_are_found_by_name_anywhere_in_the_repository(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("edit", "outcome"), [(("", ""), "1 passed"), (("* 0.5", "* 0.25"), "1 failed")])
-def test_what_is_written_passes_what_is_right_and_nothing_else(
-    tmp_path: Path, edit: tuple[str, str], outcome: str
-) -> None:
+def test_what_is_written_passes_what_is_right_and_nothing_else(tmp_path: Path, edit: tuple[str, str], outcome: str):
     (tmp_path / "halve.py").write_text("def halve(x):\n    return x * 0.5\n")
     (tmp_path / "workload.py").write_text(
         "import torch\nKERNEL_FILE = 'halve.py'\n"
@@ -50,7 +48,7 @@ def test_what_is_written_passes_what_is_right_and_nothing_else(
     assert outcome in done.stdout, done.stdout
 
 
-def test_a_run_says_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_says_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     made = project(tmp_path, "vector_add")
     code = cli.run(["auto", str(made.root), "--run-dir", str(made.run_dir), "--yes", "--budget", "0"])
     assert code == 0

@@ -62,7 +62,7 @@ def bench(workload: Workload, gpus: tuple[Executor, ...]) -> DeviceBench:
     return DeviceBench(workload, CARD, (), lambda _path, _kernel: {}, 120.0, gpus)
 
 
-def test_each_configuration_is_measured_on_one_gpu_and_all_gpus_at_once(workload: Workload) -> None:
+def test_each_configuration_is_measured_on_one_gpu_and_all_gpus_at_once(workload: Workload):
     measured = bench(workload, gpu_pool.executors(("3", "GPU-7")))
     expected = [f"{n} on {'3' if n < 2 else 'GPU-7'}" for n in range(5)]
     kernel = workload.kernel_file
@@ -75,7 +75,7 @@ def test_each_configuration_is_measured_on_one_gpu_and_all_gpus_at_once(workload
     assert answer.passed
 
 
-def test_what_is_wrong_or_dies_on_one_gpu_is_so_for_all(workload: Workload) -> None:
+def test_what_is_wrong_or_dies_on_one_gpu_is_so_for_all(workload: Workload):
     measured, candidate = (bench(workload, gpu_pool.executors(("0", "1"))), workload.path.parent / "candidate.py")
     candidate.write_text("wrong")
     answer = measured.trial(workload.kernel_file, candidate)
@@ -92,13 +92,13 @@ def test_what_is_wrong_or_dies_on_one_gpu_is_so_for_all(workload: Workload) -> N
 )
 def test_numbers_count_what_is_visible(
     monkeypatch: pytest.MonkeyPatch, selection: str, already: str, names: tuple[str, ...]
-) -> None:
+):
     monkeypatch.setenv(gpu_pool.VISIBLE, already)
     assert gpu_pool.visible(selection, 2) == names
 
 
 @pytest.mark.parametrize("selection", ["2", "", "0,0", "-1", "one"])
-def test_a_gpu_that_is_not_there_is_refused(selection: str) -> None:
+def test_a_gpu_that_is_not_there_is_refused(selection: str):
     with pytest.raises(UsageError, match=r"no GPU 2: torch sees 2|no choice of GPUs"):
         gpu_pool.visible(selection, 2)
 
@@ -111,7 +111,7 @@ def two(_: None) -> int:
     return 2
 
 
-def test_cards_of_several_kinds_are_refused(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cards_of_several_kinds_are_refused(workload: Workload, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(device_jobs, "devices", two)
     monkeypatch.setattr(device_jobs, "probe", probe)
     assert device_bench.choose_gpus("1", workload) == (("1",), Gpu("another", "9.0", 132))

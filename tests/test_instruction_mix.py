@@ -32,20 +32,20 @@ def code(*opcodes: int) -> bytes:
 
 
 @pytest.fixture(autouse=True)
-def _no_disassembler(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+def _no_disassembler(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest):
     if "compiler" not in request.keywords:
         monkeypatch.setattr(sass_disassembler, "find_program", lambda _: None)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_every_operation_of_every_target_is_in_a_group(architecture: str) -> None:
+def test_every_operation_of_every_target_is_in_a_group(architecture: str):
     table, groups = load_opcodes(architecture), load_groups()
     assert len(table) > 400
     assert {name for name in table.values() if name not in groups} == set()
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_the_operations_that_say_most_are_known_on_every_target(architecture: str) -> None:
+def test_the_operations_that_say_most_are_known_on_every_target(architecture: str):
     names = set(load_opcodes(architecture).values())
     assert {"FFMA", "DFMA", "MUFU", "HMMA", "LDG", "STG", "LDL", "STL", "LDS", "STS", "BAR", "EXIT"} <= names
     number = int(architecture.removeprefix("sm_"))
@@ -54,21 +54,21 @@ def test_the_operations_that_say_most_are_known_on_every_target(architecture: st
     assert ("UTCHMMA" in names) == (100 <= number < 120)
 
 
-def test_an_architecture_that_is_not_in_the_table_has_no_names() -> None:
+def test_an_architecture_that_is_not_in_the_table_has_no_names():
     assert load_opcodes("sm_75") == {}
     assert mnemonics(code(FFMA), "sm_75") == {"unknown": 1}
 
 
-def test_instructions_are_counted_by_name_whatever_else_they_hold() -> None:
+def test_instructions_are_counted_by_name_whatever_else_they_hold():
     found = mnemonics(code(FFMA, 0x423, FFMA, LDL, STL, MUFU, HGMMA, NOP), "sm_90")
     assert found == {"FFMA": 3, "LDL": 1, "STL": 1, "MUFU": 1, "HGMMA": 1, "NOP": 1}
 
 
-def test_an_opcode_that_nobody_knows_is_counted_as_unknown() -> None:
+def test_an_opcode_that_nobody_knows_is_counted_as_unknown():
     assert mnemonics(code(FFMA, NOWHERE, NOWHERE), "sm_90") == {"FFMA": 1, "unknown": 2}
 
 
-def test_what_the_table_lacks_is_asked_of_the_disassembler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_table_lacks_is_asked_of_the_disassembler(monkeypatch: pytest.MonkeyPatch):
     asked: list[bytes] = []
 
     def answer(words: list[bytes], _architecture: str) -> dict[bytes, str]:
@@ -80,9 +80,7 @@ def test_what_the_table_lacks_is_asked_of_the_disassembler(monkeypatch: pytest.M
     assert asked == [word(NOWHERE)]
 
 
-def test_the_disassembler_is_asked_again_without_what_it_calls_illegal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_disassembler_is_asked_again_without_what_it_calls_illegal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     stand_in = tmp_path / "nvdisasm"
     stand_in.write_text(
         "#!/bin/sh\n"
@@ -100,11 +98,11 @@ def test_the_disassembler_is_asked_again_without_what_it_calls_illegal(
 
 
 @given(st.sampled_from([*ARCHITECTURES, "sm_75"]), st.lists(st.integers(0, 0xFFF), max_size=40), st.binary(max_size=15))
-def test_no_instruction_is_dropped(architecture: str, opcodes: list[int], rest: bytes) -> None:
+def test_no_instruction_is_dropped(architecture: str, opcodes: list[int], rest: bytes):
     assert mnemonics(code(*opcodes) + rest, architecture).total() == len(opcodes)
 
 
-def test_only_a_kernel_of_a_cubin_has_a_mix() -> None:
+def test_only_a_kernel_of_a_cubin_has_a_mix():
     with pytest.raises(CubinError):
         instruction_mix(b"no cubin", "kernel")
 
@@ -145,7 +143,7 @@ def compiled_code(asked: tuple[object, str]) -> list[tuple[bytes, str]]:
 
 
 @pytest.mark.compiler
-def test_of_what_is_compiled_nothing_is_unknown(cubins: list[tuple[bytes, str]]) -> None:
+def test_of_what_is_compiled_nothing_is_unknown(cubins: list[tuple[bytes, str]]):
     for cubin, symbol in cubins:
         mix = instruction_mix(cubin, symbol)
         assert "unknown" not in mix
@@ -159,7 +157,7 @@ def test_of_what_is_compiled_nothing_is_unknown(cubins: list[tuple[bytes, str]])
 
 @pytest.mark.compiler
 @pytest.mark.skipif(find_program("nvdisasm") is None, reason="nvdisasm is not installed")
-def test_the_table_and_nvidias_disassembler_agree(cubins: list[tuple[bytes, str]]) -> None:
+def test_the_table_and_nvidias_disassembler_agree(cubins: list[tuple[bytes, str]]):
     groups = load_groups()
     for cubin, symbol in cubins:
         machine_code, target = read_cubin(cubin)[symbol].code, architecture(cubin)

@@ -34,11 +34,11 @@ def sleep_below(_: int) -> int:
     return 0
 
 
-def test_the_answer_comes_back() -> None:
+def test_the_answer_comes_back():
     assert isolate.run(double, 21, timeout_s=60) == 42
 
 
-def test_a_foreseen_failure_keeps_its_sentence_and_another_its_type() -> None:
+def test_a_foreseen_failure_keeps_its_sentence_and_another_its_type():
     foreseen, bug = isolate.run(complain, 0, timeout_s=60), isolate.run(divide, 0, timeout_s=60)
     assert isinstance(foreseen, Died)
     assert isinstance(bug, Died)
@@ -47,13 +47,13 @@ def test_a_foreseen_failure_keeps_its_sentence_and_another_its_type() -> None:
     assert "Traceback" in bug.output
 
 
-def test_a_child_killed_by_a_signal_is_a_crash_with_its_first_error_line() -> None:
+def test_a_child_killed_by_a_signal_is_a_crash_with_its_first_error_line():
     answer = isolate.run(die, int(signal.SIGSEGV), timeout_s=60)
     assert isinstance(answer, Died)
     assert (answer.kind, answer.message) == ("crash", "fatal error: the compiler broke (killed by SIGSEGV)")
 
 
-def test_the_time_limit_ends_the_child_and_all_that_it_started() -> None:
+def test_the_time_limit_ends_the_child_and_all_that_it_started():
     isolate.run(double, 1, timeout_s=60)
     started = time.monotonic()
     answer = isolate.run(sleep_below, 0, timeout_s=0.5)

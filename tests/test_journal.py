@@ -78,17 +78,17 @@ st.register_type_strategy(Mapping, lambda hint: st.dictionaries(*map(st.from_typ
 
 
 @pytest.mark.parametrize("record", RECORDS)
-def test_every_record_survives_a_round_trip_through_json(record: type) -> None:
+def test_every_record_survives_a_round_trip_through_json(record: type):
     @settings(max_examples=30, deadline=None)
     @given(st.from_type(record))
-    def round_trip(value: object) -> None:
+    def round_trip(value: object):
         text = json.dumps(encode(value), allow_nan=False)
         assert repr(decode(record, json.loads(text))) == repr(value)  # repr: NaN does not equal itself
 
     round_trip()
 
 
-def test_ints_floats_and_bools_keep_their_type() -> None:
+def test_ints_floats_and_bools_keep_their_type():
     for value in (1, 1.0, True, "1", None, -0.0, math.nan, -math.inf):
         evidence = records.Evidence("metric", "m", value)
         back = decode(records.Evidence, json.loads(json.dumps(encode(evidence)))).value
@@ -107,14 +107,14 @@ def test_ints_floats_and_bools_keep_their_type() -> None:
         ({"surprise": 1}, "unknown surprise"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_place(change: dict[str, object], place: str) -> None:
+def test_what_does_not_fit_is_refused_with_its_place(change: dict[str, object], place: str):
     entry = encode(BASELINE)
     assert isinstance(entry, dict)
     with pytest.raises(DecodeError, match=place):
         decode(Iteration, entry | change)
 
 
-def test_fields_added_later_take_their_defaults() -> None:
+def test_fields_added_later_take_their_defaults():
     entry = encode(BASELINE)
     assert isinstance(entry, dict)
     del entry["seconds"], entry["gates"]
@@ -124,15 +124,15 @@ def test_fields_added_later_take_their_defaults() -> None:
 # ---- journal ----------------------------------------------------------------------------------------------
 
 
-def test_what_was_appended_is_read(tmp_path: Path) -> None:
+def test_what_was_appended_is_read(tmp_path: Path):
     assert read(written(tmp_path / "run" / "journal.jsonl")) == EVENTS
 
 
-def test_each_line_is_strict_json(tmp_path: Path) -> None:
+def test_each_line_is_strict_json(tmp_path: Path):
     failed = replace(REVERTED, checks=(ConfigurationCheck("a", False, math.inf, 1e-2),))
     path = written(tmp_path / "j", (START, IterationDone(failed)))
 
-    def refuse(token: str) -> None:
+    def refuse(token: str):
         raise AssertionError(token)
 
     for line in path.read_text().splitlines():
@@ -142,7 +142,7 @@ def test_each_line_is_strict_json(tmp_path: Path) -> None:
 
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_a_run_killed_at_any_byte_resumes(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_a_run_killed_at_any_byte_resumes(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject):
     path = written(tmp_path_factory.mktemp("j") / "journal.jsonl")
     whole = path.read_bytes()
     first = whole.index(b"\n") + 1
@@ -175,7 +175,7 @@ def no_start(lines: list[bytes]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("damage", [damage_middle, damage_two_last, unknown_event, no_start, lambda lines: []])
-def test_any_other_damage_is_an_error(tmp_path: Path, damage: Callable[[list[bytes]], list[bytes]]) -> None:
+def test_any_other_damage_is_an_error(tmp_path: Path, damage: Callable[[list[bytes]], list[bytes]]):
     path = written(tmp_path / "j")
     path.write_bytes(b"\n".join([*damage(path.read_bytes().splitlines()), b""]))
     before = path.read_bytes()
@@ -186,7 +186,7 @@ def test_any_other_damage_is_an_error(tmp_path: Path, damage: Callable[[list[byt
     assert path.read_bytes() == before
 
 
-def test_two_runs_do_not_write_one_journal(tmp_path: Path) -> None:
+def test_two_runs_do_not_write_one_journal(tmp_path: Path):
     path = tmp_path / "j"
     with Journal.create(path, START):
         with pytest.raises(JournalError, match="Another kdiag run"):
@@ -213,7 +213,7 @@ class FullDisk(io.FileIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_full_disk_leaves_no_half_a_line(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_half_a_line(tmp_path: Path):
     path = tmp_path / "journal.jsonl"
     with FullDisk(path, "w") as stream:
         journal = Journal(path, stream)
@@ -226,7 +226,7 @@ def test_a_full_disk_leaves_no_half_a_line(tmp_path: Path) -> None:
     assert read(path) == (START, Stop("room", "t"))
 
 
-def test_a_child_left_behind_does_not_hold_the_lock(tmp_path: Path) -> None:
+def test_a_child_left_behind_does_not_hold_the_lock(tmp_path: Path):
     with Journal.create(tmp_path / "j", START):
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(30)"])
     try:
@@ -239,7 +239,7 @@ def test_a_child_left_behind_does_not_hold_the_lock(tmp_path: Path) -> None:
 # ---- state ------------------------------------------------------------------------------------------------
 
 
-def test_the_state_says_what_was_tried_what_is_best_and_what_waits() -> None:
+def test_the_state_says_what_was_tried_what_is_best_and_what_waits():
     run = state(EVENTS)
     assert run.tried == {("H", "exp2"), ("A", "")}
     assert run.best_commit == "c" * 40
@@ -249,12 +249,12 @@ def test_the_state_says_what_was_tried_what_is_best_and_what_waits() -> None:
     assert run.start is START
 
 
-def test_a_ready_candidate_that_was_measured_no_longer_waits_and_a_resumed_run_has_not_stopped() -> None:
+def test_a_ready_candidate_that_was_measured_no_longer_waits_and_a_resumed_run_has_not_stopped():
     measured = IterationDone(replace(READY, n=4, verdict="revert"))
     run = state((*EVENTS, Resumed("NVIDIA H200", "0.1.0", "later"), measured))
     assert run.ready == ()
     assert run.stop is None
 
 
-def test_before_anything_was_kept_the_base_is_best() -> None:
+def test_before_anything_was_kept_the_base_is_best():
     assert state((START, IterationDone(BASELINE))).best_commit == START.base_commit

@@ -123,14 +123,12 @@ def killed_and_resumed(folder: Path, point: str) -> End:
 
 
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.replace(BENCH, "bench").replace(TEST, "test"))
-def test_a_run_killed_here_ends_like_one_that_was_not(
-    tmp_path: Path, undisturbed: tuple[End, list[str]], point: str
-) -> None:
+def test_a_run_killed_here_ends_like_one_that_was_not(tmp_path: Path, undisturbed: tuple[End, list[str]], point: str):
     assert killed_and_resumed(tmp_path, point) == undisturbed[0]
 
 
 @pytest.mark.slow
-def test_a_run_killed_anywhere_ends_like_one_that_was_not(tmp_path: Path, undisturbed: tuple[End, list[str]]) -> None:
+def test_a_run_killed_anywhere_ends_like_one_that_was_not(tmp_path: Path, undisturbed: tuple[End, list[str]]):
     end, events = undisturbed
     assert len(events) > 80
     for number, point in enumerate(events):

@@ -45,18 +45,18 @@ CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
         (Ended(-2, "", "", "timeout"), CLEAN, "could-not-run", "no end within 120 s"),
     ],
 )
-def test_what_the_tool_says(ended: Ended, log: str, outcome: str, reason: str) -> None:
+def test_what_the_tool_says(ended: Ended, log: str, outcome: str, reason: str):
     record = judge(ended, log)
     assert record.outcome == outcome
     assert reason in record.reason
 
 
-def test_without_the_tool_nothing_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_tool_nothing_is_proved(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("shutil.which", lambda _: None)
     assert "not installed" in memcheck(Workload(Path("w.py"), Path("k.py"), True), Path("edited.py")).reason
 
 
-def test_it_runs_on_the_gpu_that_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_runs_on_the_gpu_that_measures(monkeypatch: pytest.MonkeyPatch):
     seen: list[Mapping[str, str]] = []
     monkeypatch.setattr("shutil.which", lambda _: "compute-sanitizer")
     monkeypatch.setattr(sanitizer, "run", lambda _, env, *__: seen.append(env) or Ended(0, "", ""))
@@ -95,7 +95,7 @@ def arena(tmp_path: Path) -> Arena:
 @pytest.mark.parametrize("killed_after", [None, 0, 1, 2])
 def test_a_run_ends_with_a_version_that_passes(
     arena: Arena, bad: list[str], best: str, verdicts: str, last: str, killed_after: int | None
-) -> None:
+):
     def check(path: Path) -> GateRecord:
         return GateRecord("memcheck", "failed" if path.read_text() in bad else "passed", "read")
 

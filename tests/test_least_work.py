@@ -30,22 +30,22 @@ COMPILED = (
 
 
 @pytest.fixture(autouse=True)
-def work(monkeypatch: pytest.MonkeyPatch) -> None:
+def work(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(isolate, "run", lambda *_, **__: WORK)
 
 
 @pytest.mark.parametrize(("configuration", "expected"), [(0, 100.0), (1, 200.0), (2, None), (3, None)])
-def test_the_work_of_a_configuration_belongs_to_its_only_launch(configuration: int, expected: float | None) -> None:
+def test_the_work_of_a_configuration_belongs_to_its_only_launch(configuration: int, expected: float | None):
     found = least_work(WORKLOAD, COMPILED, "k", "sm_90", configuration)
     assert (found["work.bytes"].value if found else None) == expected
 
 
-def test_a_kernel_that_is_launched_twice_shares_the_work() -> None:
+def test_a_kernel_that_is_launched_twice_shares_the_work():
     twice = (launched("k", (8, 1, 1), 0), launched("k", (8, 1, 1), 0))
     assert least_work(WORKLOAD, twice, "k", "sm_90", 0) == {}
 
 
-def test_what_did_not_compile_has_no_work() -> None:
+def test_what_did_not_compile_has_no_work():
     failure = CompileFailure("error", "no")
     assert least_work(WORKLOAD, failure, "k", "sm_90", 0) == {}
     assert configuration_of(failure, "k", (8,)) is None
@@ -57,7 +57,7 @@ def test_what_did_not_compile_has_no_work() -> None:
 )
 def test_a_grid_tells_the_configuration_if_only_one_has_it(
     kernel: str, grid: tuple[int, ...] | None, expected: int | None
-) -> None:
+):
     assert configuration_of(COMPILED, kernel, grid) == expected
 
 
@@ -79,13 +79,13 @@ ARRAYS = (
         ("ct.store(y, (0, 0), ct.load(x, (0, 0), (T, T)))\n    ct.atomic_add(z, 0, 1)", None),
     ],
 )
-def test_what_the_arrays_of_a_launch_say(body: str, expected: float | None) -> None:
+def test_what_the_arrays_of_a_launch_say(body: str, expected: float | None):
     text = f"import cuda.tile as ct\n@ct.kernel\ndef k(x, y, z, T: ct.Constant[int]):\n    {body}\n"
     (facts,) = read_source(text, "k.py").kernels
     assert bytes_of_arrays(Launch("k", (1,), ARRAYS), facts) == expected
 
 
-def test_the_workload_is_believed_before_the_arrays() -> None:
+def test_the_workload_is_believed_before_the_arrays():
     def known(**values: float) -> dict[str, Evidence]:
         return {name.replace("__", "."): Evidence("workload", name, value) for name, value in values.items()}
 

@@ -21,17 +21,17 @@ BASELINE = Iteration(0, "baseline", "", "baseline", "PASS", 0.82, None, "keep", 
 KEPT = Iteration(1, "A", "", "TMA replace gather", "PASS", 0.39, 2.1, "keep", "110 % faster")
 
 
-def test_the_sample_comes_out_to_the_letter() -> None:
+def test_the_sample_comes_out_to_the_letter():
     assert perf_results([BASELINE, KEPT]) == SAMPLE
     assert perf_results([]) == "".join(SAMPLE.splitlines(keepends=True)[:2])
 
 
 @pytest.mark.skipif(not SEED.exists(), reason="the documents are not on this machine")
-def test_the_sample_is_that_of_the_document() -> None:
+def test_the_sample_is_that_of_the_document():
     assert SAMPLE in SEED.read_text()
 
 
-def test_every_verdict_becomes_one_of_three_words() -> None:
+def test_every_verdict_becomes_one_of_three_words():
     text = perf_results(
         [
             BASELINE,
@@ -59,7 +59,7 @@ def test_every_verdict_becomes_one_of_three_words() -> None:
 
 
 @given(st.lists(st.from_type(Iteration), max_size=6))
-def test_any_run_gives_a_table_of_five_columns(rows: list[Iteration]) -> None:
+def test_any_run_gives_a_table_of_five_columns(rows: list[Iteration]):
     lines = perf_results(rows).splitlines()
     assert len(lines) == 2 + sum(row.verdict != "ready" for row in rows)
     for line in lines:
@@ -87,7 +87,7 @@ Final: 2010 GBps (70.2% of peak), 5 iterations, target met.
 """
 
 
-def test_the_log_of_the_optimization_loop_follows_its_sample() -> None:
+def test_the_log_of_the_optimization_loop_follows_its_sample():
     wrong = replace(KEPT, n=3, title="multi-row=8", correctness="FAIL", verdict="revert")
     rounds = [
         Round(BASELINE, None, 1747.0),
@@ -106,7 +106,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="<\r"))
 
 
 @given(before=TEXT, first=TEXT, second=TEXT)
-def test_a_section_is_appended_once_and_then_replaced(before: str, first: str, second: str) -> None:
+def test_a_section_is_appended_once_and_then_replaced(before: str, first: str, second: str):
     first, second = first + "\n", second + "\n"
     once = with_section(before, first, "run-1")
     assert once.startswith(before.rstrip("\n"))
@@ -117,7 +117,7 @@ def test_a_section_is_appended_once_and_then_replaced(before: str, first: str, s
     assert second in both
 
 
-def test_writing_replaces_the_file_and_leaves_nothing_else(tmp_path: Path) -> None:
+def test_writing_replaces_the_file_and_leaves_nothing_else(tmp_path: Path):
     path = tmp_path / "sandbox" / "perf_results.md"
     write_atomically(path, SAMPLE)
     write_atomically(path, "é\n")

@@ -28,7 +28,7 @@ def line(options: NcuOptions, report: Path = Path("/r/a.ncu-rep")) -> list[str]:
     return command_line("ncu", ("--set", "full"), options, report, Path("/l/ncu.log"), ["python", "s.py", "-k", "x"])
 
 
-def test_the_whole_command_line() -> None:
+def test_the_whole_command_line():
     options = NcuOptions("full", "softmax", 2, 5, ("step/", "eval@d/"))
     assert line(options) == [
         "ncu",
@@ -62,7 +62,7 @@ def test_the_whole_command_line() -> None:
     ]
 
 
-def test_nothing_is_overwritten_and_a_per_cent_sign_is_no_macro() -> None:
+def test_nothing_is_overwritten_and_a_per_cent_sign_is_no_macro():
     words = line(NcuOptions(), Path("/r/100%q/a.ncu-rep"))
     assert not {"-f", "--force-overwrite"} & set(words)
     assert words[words.index("--export") + 1] == "/r/100%%q/a.ncu-rep"
@@ -79,19 +79,19 @@ def test_nothing_is_overwritten_and_a_per_cent_sign_is_no_macro() -> None:
         ("a|mm_k$", "mm_k_Kt1", True),
     ],
 )
-def test_the_end_of_a_name_is_the_end_of_the_python_name(asked: str, symbol: str, matches: bool) -> None:
+def test_the_end_of_a_name_is_the_end_of_the_python_name(asked: str, symbol: str, matches: bool):
     assert bool(re.search(kernel_filter(asked), symbol)) is matches
 
 
 @given(st.from_regex(r"[\w.*+^$()|\\\[\]]{0,12}", fullmatch=True))
-def test_a_filter_is_a_regular_expression_or_refused(asked: str) -> None:
+def test_a_filter_is_a_regular_expression_or_refused(asked: str):
     try:
         re.compile(kernel_filter(asked))
     except UsageError as error:
         assert "--kernel" in str(error)  # noqa: PT017 - both outcomes are right, and this one must say why
 
 
-def test_the_cost_is_told_and_called_an_estimate() -> None:
+def test_the_cost_is_told_and_called_an_estimate():
     sentence = estimate(NcuOptions("full", launch_count=4)).sentence()
     assert "38 passes" in sentence
     assert "12.0 s for 4 of them" in sentence
@@ -101,7 +101,7 @@ def test_the_cost_is_told_and_called_an_estimate() -> None:
         estimate(NcuOptions("huge"))
 
 
-def test_sets_are_ordered_by_cost_and_differ_in_what_they_ask_for() -> None:
+def test_sets_are_ordered_by_cost_and_differ_in_what_they_ask_for():
     sets = list(load_metric_sets().values())
     assert sets == sorted(sets, key=lambda each: each.seconds_per_launch)
     assert sets == sorted(sets, key=lambda each: each.passes)
@@ -123,7 +123,7 @@ def needed_by_causes() -> set[str]:
         needed |= inputs
 
 
-def test_the_minimal_set_has_what_the_causes_need() -> None:
+def test_the_minimal_set_has_what_the_causes_need():
     asked = set(counters(HOPPER))
     only_in_sections = {"sass__inst_executed_register_spilling"}
     for name in needed_by_causes():
@@ -131,7 +131,7 @@ def test_the_minimal_set_has_what_the_causes_need() -> None:
         assert names & asked or names <= only_in_sections or all(each.startswith("derived__") for each in names), name
 
 
-def test_a_chip_is_asked_only_for_counters_it_has() -> None:
+def test_a_chip_is_asked_only_for_counters_it_has():
     assert not any("_op_tma_" in name or "hgmma" in name for name in counters(AMPERE))
     assert any("_op_tma_" in name for name in counters(BLACKWELL))
     assert "dram__bytes_op_read.sum" in counters(BLACKWELL)
@@ -143,7 +143,7 @@ def test_a_chip_is_asked_only_for_counters_it_has() -> None:
     assert all(rule.source for rule in load_chip_rules())
 
 
-def test_the_card_tells_its_capability(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_card_tells_its_capability(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     tool = tmp_path / "nvidia-smi"
     tool.write_text("#!/bin/sh\nprintf '9.0\\n8.9\\n'\n")
@@ -155,5 +155,5 @@ def test_the_card_tells_its_capability(tmp_path: Path, monkeypatch: pytest.Monke
     assert compute_capability() is None
 
 
-def test_capabilities_are_numbers_not_text() -> None:
+def test_capabilities_are_numbers_not_text():
     assert parse_capability("12.0") > parse_capability("9.0")

@@ -53,7 +53,7 @@ done.
 """
 
 
-def test_launches_and_passes() -> None:
+def test_launches_and_passes():
     heard = read_messages(GOOD)
     assert heard.profiled == ("unrolled_elementwise_kernel", "ampere_fp16_s1688gemm_fp16_12...", "add_kernel")
     assert heard.passes == 9
@@ -61,19 +61,19 @@ def test_launches_and_passes() -> None:
     assert (heard.failed, heard.unfinished, heard.errors, heard.application_exit) == ((), None, (), 0)
 
 
-def test_a_launch_that_fails_half_way_is_named_and_the_one_before_it_counts() -> None:
+def test_a_launch_that_fails_half_way_is_named_and_the_one_before_it_counts():
     heard = read_messages(HALF_WAY)
     assert heard.profiled == ("volta_h884gemm_128x256_ldg8_nn",)
     assert heard.failed == ("volta_h884gemm_128x256_ldg8_nn",)
     assert heard.application_exit == 15
 
 
-def test_a_launch_that_is_interrupted_has_not_failed() -> None:
+def test_a_launch_that_is_interrupted_has_not_failed():
     heard = read_messages(SIGNAL)
     assert (heard.profiled, heard.failed, heard.unfinished) == (("gemm",), (), "gemm")
 
 
-def test_launch_failed_names_the_launch_under_way() -> None:
+def test_launch_failed_names_the_launch_under_way():
     heard = read_messages(LAUNCH_FAILED)
     assert heard.profiled == ("good_k",)
     assert heard.failed == ("bad_k",)
@@ -81,14 +81,14 @@ def test_launch_failed_names_the_launch_under_way() -> None:
     assert heard.errors == ("LaunchFailed",)
 
 
-def test_a_kernel_that_cannot_be_prepared_is_not_the_one_before_it() -> None:
+def test_a_kernel_that_cannot_be_prepared_is_not_the_one_before_it():
     heard = read_messages(PREPARE)
     assert heard.profiled == ("first",)
     assert heard.failed == ("const:",)
     assert heard.errors == ("Failed to prepare kernel for profiling", "Unknown Error on device 0.")
 
 
-def test_kernels_that_were_seen_only() -> None:
+def test_kernels_that_were_seen_only():
     heard = read_messages(NONE)
     assert heard.profiled == ()
     assert heard.available == ("wmma_cxx_kernel", "gn_stats_kernel_h(const __half *, float *, int, int)")
@@ -104,7 +104,7 @@ words = st.sampled_from(
 
 
 @given(st.lists(st.one_of(words, st.text(max_size=8)), max_size=40).map("".join))
-def test_any_text_is_read_and_nothing_is_invented(text: str) -> None:
+def test_any_text_is_read_and_nothing_is_invented(text: str):
     heard = read_messages(text)
     for name in (*heard.profiled, *heard.failed, *heard.available):
         assert name in text
@@ -116,7 +116,7 @@ names = st.text(st.characters(codec="ascii", categories=("L", "N"), include_char
 
 
 @given(st.lists(st.tuples(names, st.integers(1, 99)), max_size=8))
-def test_every_profiled_launch_is_counted(launches: list[tuple[str, int]]) -> None:
+def test_every_profiled_launch_is_counted(launches: list[tuple[str, int]]):
     log = "".join(
         f'==PROF== Profiling "{name}" - {index}: 0%....50%....100% - {passes} pass{"es" * (passes > 1)}\n'
         for index, (name, passes) in enumerate(launches)

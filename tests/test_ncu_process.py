@@ -15,29 +15,29 @@ def python(code: str, timeout_s: float = 20.0, shown: list[str] | None = None) -
     return run([sys.executable, "-c", code], os.environ, timeout_s, (shown if shown is not None else []).append)
 
 
-def test_both_streams_are_kept_apart_and_shown() -> None:
+def test_both_streams_are_kept_apart_and_shown():
     shown: list[str] = []
     ended = python("import sys; print('é', flush=True); print('bad', file=sys.stderr); sys.exit(3)", shown=shown)
     assert ended == Ended(3, "é\n", "bad\n")
     assert sorted("".join(shown).splitlines()) == ["bad", "é"]
 
 
-def test_much_output_does_not_block_and_only_its_end_is_kept() -> None:
+def test_much_output_does_not_block_and_only_its_end_is_kept():
     ended = python("import sys; sys.stderr.write('x' * 3_000_000); sys.stderr.write('end')")
     assert ended.exit_code == 0
     assert len(ended.stderr) == ncu_process.KEEP
     assert ended.stderr.endswith("xend")
 
 
-def test_bytes_that_are_no_text_are_replaced() -> None:
+def test_bytes_that_are_no_text_are_replaced():
     assert python(r"import os; os.write(1, b'\xff\xc3')").stdout == "\ufffd\ufffd"
 
 
-def test_the_input_is_empty() -> None:
+def test_the_input_is_empty():
     assert python("import sys; print(repr(sys.stdin.read()))").stdout == "''\n"
 
 
-def test_something_in_the_background_does_not_keep_the_run_open() -> None:
+def test_something_in_the_background_does_not_keep_the_run_open():
     code = "import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(5)']).pid)"
     start = time.monotonic()
     ended = python(code)
@@ -45,7 +45,7 @@ def test_something_in_the_background_does_not_keep_the_run_open() -> None:
     os.kill(int(ended.stdout), 9)
 
 
-def test_the_time_limit_ends_the_command_and_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_limit_ends_the_command_and_its_children(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ncu_process, "GRACE_S", 0.3)
     code = (
         "import signal, subprocess, sys, time\n"
@@ -59,7 +59,7 @@ def test_the_time_limit_ends_the_command_and_its_children(monkeypatch: pytest.Mo
     assert has_ended(int(ended.stdout))
 
 
-def test_a_command_may_end_by_itself_after_the_interrupt() -> None:
+def test_a_command_may_end_by_itself_after_the_interrupt():
     code = (
         "import signal, sys, time\n"
         "signal.signal(signal.SIGINT, lambda *_: (print('written'), sys.exit(0)))\n"
@@ -69,6 +69,6 @@ def test_a_command_may_end_by_itself_after_the_interrupt() -> None:
     assert (ended.stopped, ended.exit_code, ended.stdout) == ("timeout", 0, "ready\nwritten\n")
 
 
-def test_a_program_that_is_not_there() -> None:
+def test_a_program_that_is_not_there():
     with pytest.raises(FileNotFoundError):
         run(["/no/such/program"], os.environ, 1.0, print)

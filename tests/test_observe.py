@@ -21,7 +21,7 @@ def evidence(*remarks: Remark) -> CompileEvidence:
     return CompileEvidence("k", "sm_90", launch, 255, 0, 1024, 4096, "hash", remarks, 0.1)
 
 
-def test_a_place_that_several_launches_share_counts_once() -> None:
+def test_a_place_that_several_launches_share_counts_once():
     rejected = remark("RemarkMemoryTmaLoadFailed", 9, passed=False, text="TMA only supports zero padding")
     launches = [evidence(rejected, remark(LOAD, 9, instruction="Global-memory load instruction"))] * 2
     found = from_compilation([*launches, evidence(replace(rejected, where=Place("k.py", 12)))])
@@ -31,7 +31,7 @@ def test_a_place_that_several_launches_share_counts_once() -> None:
     assert (found["compile.global_loads"].value, found["compile.tma_loads"].value) == (1, 0)
 
 
-def test_products_and_stores_are_told_apart() -> None:
+def test_products_and_stores_are_told_apart():
     found = from_compilation(
         [
             evidence(
@@ -59,7 +59,7 @@ def counted(found: dict[str, Evidence]) -> dict[str, Scalar]:
     return {name: item.value for name, item in found.items() if item.kind == "remark"}
 
 
-def test_loops_hints_and_shared_memory_count_only_where_the_compiler_writes_of_them() -> None:
+def test_loops_hints_and_shared_memory_count_only_where_the_compiler_writes_of_them():
     silent = counted(from_compilation([evidence()]))
     assert not {name for name in silent if "loops" in name or "hints" in name or "smem" in name}
     found = from_compilation(
@@ -87,7 +87,7 @@ def test_loops_hints_and_shared_memory_count_only_where_the_compiler_writes_of_t
     assert found["compile.loops_not_pipelined"].where == Place("k.py", 7)
 
 
-def test_everything_that_failed_is_listed_in_the_order_of_the_source() -> None:
+def test_everything_that_failed_is_listed_in_the_order_of_the_source():
     reason = "TMA only supports zero padding"
     lines = remark_lines(
         evidence(
@@ -107,7 +107,7 @@ def test_everything_that_failed_is_listed_in_the_order_of_the_source() -> None:
     ]
 
 
-def test_instructions_are_totals_by_group_and_absent_when_none_were_counted() -> None:
+def test_instructions_are_totals_by_group_and_absent_when_none_were_counted():
     mix = {"fp32": 60, "fp64": 10, "special_function": 20, "local_load": 6, "local_store": 4, "tensor": 0}
     found = from_compilation([replace(evidence(), instructions=mix), evidence()])
     values = {name: item.value for name, item in found.items()}
@@ -119,7 +119,7 @@ def test_instructions_are_totals_by_group_and_absent_when_none_were_counted() ->
     assert not {name for name in from_compilation([evidence()]) if name.endswith("_instructions")}
 
 
-def test_the_occupancy_is_the_least_and_comes_with_what_limits_it() -> None:
+def test_the_occupancy_is_the_least_and_comes_with_what_limits_it():
     half = replace(
         evidence(),
         threads=256,
@@ -138,18 +138,18 @@ def test_the_occupancy_is_the_least_and_comes_with_what_limits_it() -> None:
     assert not {name for name in from_compilation([evidence()]) if "occupancy" in name}
 
 
-def test_resources_are_those_of_the_worst_launch_and_absent_when_unknown() -> None:
+def test_resources_are_those_of_the_worst_launch_and_absent_when_unknown():
     spilling = replace(evidence(), stack_bytes=1808, registers=None)
     found = from_compilation([evidence(), spilling])
     assert (found["compile.stack_bytes"].value, found["compile.registers"].value) == (1808, 255)
     assert "compile.registers" not in from_compilation([spilling])
 
 
-def test_nothing_compiled_says_nothing() -> None:
+def test_nothing_compiled_says_nothing():
     assert from_compilation([]) == {}
 
 
-def test_lines_of_the_edited_file_by_observation() -> None:
+def test_lines_of_the_edited_file_by_observation():
     tma, plain = "TMA Load instruction", "Global-memory load instruction"
     elsewhere = replace(remark(LOAD, 3, instruction=tma), where=Place("/lib/helper.py", 3))
     launches = [

@@ -46,7 +46,7 @@ def launches(report: Path) -> list[dict[str, float]]:
 
 
 @pytest.mark.skipif(not REPORTS, reason="no recorded reports here")
-def test_the_limits_are_those_of_the_profiler_on_every_card() -> None:
+def test_the_limits_are_those_of_the_profiler_on_every_card():
     compared, capabilities = 0, set()
     for report in REPORTS:
         for seen in launches(report):
@@ -78,7 +78,7 @@ def test_the_limits_are_those_of_the_profiler_on_every_card() -> None:
 
 
 @pytest.mark.skipif(not (DATA / "h200").exists(), reason="no recorded reports here")
-def test_on_the_h200_even_the_limit_by_shared_memory_is_exact() -> None:
+def test_on_the_h200_even_the_limit_by_shared_memory_is_exact():
     for seen in launches(DATA / "h200" / "give-lean.ncu-rep"):
         static, dynamic = (seen[f"launch__shared_mem_per_block_{kind}"] for kind in ("static", "dynamic"))
         needs = BlockNeeds(
@@ -89,7 +89,7 @@ def test_on_the_h200_even_the_limit_by_shared_memory_is_exact() -> None:
         assert {name: seen[metric] for name, metric in LIMITS.items()} == dict(computed.limits)
 
 
-def test_what_limits_a_block_is_named() -> None:
+def test_what_limits_a_block_is_named():
     cases = {
         "registers": BlockNeeds(128, 255),
         "shared-memory": BlockNeeds(128, 32, 100_000),
@@ -103,7 +103,7 @@ def test_what_limits_a_block_is_named() -> None:
         assert found.limited_by == name
 
 
-def test_a_block_that_cannot_run_has_no_occupancy_and_an_unknown_card_none_at_all() -> None:
+def test_a_block_that_cannot_run_has_no_occupancy_and_an_unknown_card_none_at_all():
     too_large = occupancy("sm_120", BlockNeeds(128, 32, 101_377))
     assert too_large is not None
     assert (too_large.blocks_per_sm, too_large.occupancy_pct) == (0, 0.0)
@@ -112,9 +112,7 @@ def test_a_block_that_cannot_run_has_no_occupancy_and_an_unknown_card_none_at_al
 
 
 @given(st.sampled_from(sorted(load_occupancy())), st.integers(1, 1024), st.integers(16, 255), st.integers(0, 200_000))
-def test_more_of_anything_never_makes_room_for_more_blocks(
-    capability: str, threads: int, registers: int, shared: int
-) -> None:
+def test_more_of_anything_never_makes_room_for_more_blocks(capability: str, threads: int, registers: int, shared: int):
     found = occupancy(capability, BlockNeeds(threads, registers, shared))
     assert found is not None
     assert 0 <= found.occupancy_pct <= 100

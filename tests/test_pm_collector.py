@@ -37,26 +37,26 @@ class Cupti:
         self._step("new", {"device_index": device_index})
         return self
 
-    def enable(self) -> None:
+    def enable(self):
         self._step("enable")
 
-    def configure(self, **options: Any) -> None:
+    def configure(self, **options: Any):
         self._step("configure", options)
 
-    def start(self) -> None:
+    def start(self):
         self._step("start")
 
-    def stop(self) -> None:
+    def stop(self):
         self._step("stop")
 
     def decode(self, max_samples: int) -> list[Sample]:
         self._step("decode", {"max_samples": max_samples})
         return [Sample(5, 7, [1, 2.5])]
 
-    def disable(self) -> None:
+    def disable(self):
         self._step("disable")
 
-    def _step(self, name: str, options: dict[str, Any] | None = None) -> None:
+    def _step(self, name: str, options: dict[str, Any] | None = None):
         self.calls.append((name, options or {}))
         if name == self.failing:
             raise self.error
@@ -73,7 +73,7 @@ def cupti(monkeypatch: pytest.MonkeyPatch) -> Cupti:
     return played
 
 
-def test_a_recording_takes_a_collector_of_its_own_and_leaves_none(cupti: Cupti) -> None:
+def test_a_recording_takes_a_collector_of_its_own_and_leaves_none(cupti: Cupti):
     series, launched = CuptiSampler(3).record(["a", "b"], 100_000, lambda: RAN)
     assert [name for name, _ in cupti.calls] == [
         "new", "enable", "configure", "start", "stop", "decode", "disable"
@@ -95,30 +95,28 @@ def test_a_recording_takes_a_collector_of_its_own_and_leaves_none(cupti: Cupti) 
         ("enable", RuntimeError("CUPTI could not load nvperf"), "these counters: CUPTI could not load nvperf.$"),
     ],
 )
-def test_a_failure_is_one_sentence_and_the_collector_is_gone(
-    cupti: Cupti, step: str, error: Exception, sentence: str
-) -> None:
+def test_a_failure_is_one_sentence_and_the_collector_is_gone(cupti: Cupti, step: str, error: Exception, sentence: str):
     cupti.failing, cupti.error = step, error
     with pytest.raises(SamplingFailed, match=sentence):
         CuptiSampler(0).record(["a", "b"], 100_000, lambda: RAN)
     assert (cupti.calls[-1][0] == "disable") == (step != "enable")
 
 
-def test_a_package_without_pm_sampling_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_without_pm_sampling_is_too_old(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "cupti", ModuleType("cupti"))
     monkeypatch.delitem(sys.modules, "cupti.pm_sampling", raising=False)
     with pytest.raises(SamplingFailed, match=r'cannot be used \(.*\); .* pip install "cupti-python>=13.4"\.$'):
         CuptiSampler(0).record(["a"], 100_000, lambda: RAN)
 
 
-def test_lost_records_are_an_overflow(cupti: Cupti) -> None:
+def test_lost_records_are_an_overflow(cupti: Cupti):
     cupti.failing, cupti.error = "decode", MemoryError("Record overflow in the hardware buffer.")
     with pytest.raises(Overflow):
         CuptiSampler(0).record(["a", "b"], 100_000, lambda: RAN)
     assert cupti.calls[-1][0] == "disable"
 
 
-def test_a_window_that_fails_still_stops_the_sampling(cupti: Cupti) -> None:
+def test_a_window_that_fails_still_stops_the_sampling(cupti: Cupti):
     def broken() -> Launched:
         raise RuntimeError("an illegal memory access")
 

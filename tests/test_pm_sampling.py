@@ -24,9 +24,7 @@ def softmax() -> PmRequest:
 @pytest.mark.parametrize(
     ("package", "command"), [("torch", 'pip install "kdiag[gpu]"'), ("cupti", 'pip install "cupti-python>=13.4"')]
 )
-def test_a_missing_package_is_named_with_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, package: str, command: str
-) -> None:
+def test_a_missing_package_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch, package: str, command: str):
     monkeypatch.setattr(pm_sampling, "find_spec", lambda name: None if name == package else object())
     answer = pm_sampling.sample(softmax())
     assert isinstance(answer, NoCounters)
@@ -41,7 +39,7 @@ def test_a_missing_package_is_named_with_what_to_do(
         ("no answer within 120 s", "Sampling the counters failed: no answer within 120 s."),
     ],
 )
-def test_a_child_that_died_becomes_one_sentence(monkeypatch: pytest.MonkeyPatch, message: str, reason: str) -> None:
+def test_a_child_that_died_becomes_one_sentence(monkeypatch: pytest.MonkeyPatch, message: str, reason: str):
     pytest.importorskip("torch")
     pytest.importorskip("cuda.tile")
     monkeypatch.setattr(pm_sampling, "find_spec", lambda name: object())
@@ -60,7 +58,7 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return pm_launches
 
 
-def test_what_runs_inside_is_recorded_with_its_arguments(launches: ModuleType) -> None:
+def test_what_runs_inside_is_recorded_with_its_arguments(launches: ModuleType):
     import cuda.tile as ct
 
     @ct.kernel
@@ -76,7 +74,7 @@ def test_what_runs_inside_is_recorded_with_its_arguments(launches: ModuleType) -
     assert found[0].options == {"programmatic_dependent_launch": True}
 
 
-def test_the_fingerprint_tells_changed_data(launches: ModuleType) -> None:
+def test_the_fingerprint_tells_changed_data(launches: ModuleType):
     import torch
 
     data = torch.ones(8)
@@ -93,7 +91,7 @@ def test_the_fingerprint_tells_changed_data(launches: ModuleType) -> None:
 )
 def test_the_kernel_is_found_among_the_launches(
     launches: ModuleType, monkeypatch: pytest.MonkeyPatch, kernel: str, reason: str | None
-) -> None:
+):
     import torch
 
     from kdiag.executors.pm_sampling import job as pm_jobs

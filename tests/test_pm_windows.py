@@ -25,7 +25,7 @@ CHOSEN = MetricSet("sm_90", 20_000, "", WINDOW, {"default": (METRICS,)})
 ROWS = [idle(dram=0, bytes=0)] * 3 + [working(dram=60, bytes=500)] * 40 + [idle(dram=0, bytes=0)] * 3
 
 
-def test_an_accepted_window_becomes_observations() -> None:
+def test_an_accepted_window_becomes_observations():
     window = accepted(FakeSampler(series(ROWS)), FakeLaunches(launches=20, blocks=20), CHOSEN, METRICS)
     found = sampled_values([(window, METRICS)])
     assert {name: one.value for name, one in found.items()} == pytest.approx({"dram_pct": 60, "dram_read_bytes": 1000})
@@ -35,40 +35,40 @@ def test_an_accepted_window_becomes_observations() -> None:
     assert read.text.endswith("counted in sectors")
 
 
-def test_the_proof_is_sampled_with_every_run_and_once() -> None:
+def test_the_proof_is_sampled_with_every_run_and_once():
     sampler = FakeSampler(series(ROWS))
     accepted(sampler, FakeLaunches(20, 20), CHOSEN, (*METRICS, SampledMetric("active", "sm_clock_hz", "mean")))
     assert sampler.asked == [(("busy", "active", "blocks", "dram", "bytes"), 20_000)]
 
 
-def test_an_overflow_raises_the_interval() -> None:
+def test_an_overflow_raises_the_interval():
     sampler = FakeSampler(series(ROWS), overflows=2)
     assert accepted(sampler, FakeLaunches(20, 20), CHOSEN, METRICS).interval_ns == 80_000
     assert [interval for _, interval in sampler.asked] == [20_000, 40_000, 80_000]
 
 
-def test_overflow_at_every_interval_is_a_reason() -> None:
+def test_overflow_at_every_interval_is_a_reason():
     with pytest.raises(SamplingFailed, match="ran over at every sampling interval; use ncu"):
         accepted(FakeSampler(series(ROWS), overflows=99), FakeLaunches(20, 20), CHOSEN, METRICS)
 
 
-def test_a_window_with_another_kernel_in_it_is_refused() -> None:
+def test_a_window_with_another_kernel_in_it_is_refused():
     with pytest.raises(SamplingFailed, match="another kernel"):
         accepted(FakeSampler(series(ROWS)), FakeLaunches(launches=20, blocks=15), CHOSEN, METRICS)
 
 
-def test_a_card_that_stayed_idle_is_refused() -> None:
+def test_a_card_that_stayed_idle_is_refused():
     with pytest.raises(SamplingFailed, match="No sample shows the card at work"):
         accepted(FakeSampler(series(ROWS[:3])), FakeLaunches(20, 20), CHOSEN, METRICS)
 
 
-def test_a_long_kernel_starts_with_an_interval_that_fits() -> None:
+def test_a_long_kernel_starts_with_an_interval_that_fits():
     sampler = FakeSampler(series(ROWS))
     accepted(sampler, FakeLaunches(20, 20, launch_ms=1000), CHOSEN, METRICS)
     assert sampler.asked[0][1] == 640_000
 
 
-def test_over_several_passes_the_busiest_part_counts() -> None:
+def test_over_several_passes_the_busiest_part_counts():
     runs = [(SampledMetric(name, "l2_pct", "mean"),) for name in ("a", "b")]
     sampler = FakeSampler(series([working(a=20, b=70)] * 40))
     windows = [(accepted(sampler, FakeLaunches(20, 20), CHOSEN, run), run) for run in runs]
@@ -76,13 +76,13 @@ def test_over_several_passes_the_busiest_part_counts() -> None:
     assert (found["l2_pct"].name, found["l2_pct"].value) == ("b", pytest.approx(70))
 
 
-def test_data_that_change_or_are_no_numbers_are_noted() -> None:
+def test_data_that_change_or_are_no_numbers_are_noted():
     assert data_notes((1.0, 2.0), (1.0, 2.0)) == ()
     assert "changes the data" in data_notes((1.0,), (2.0,))[0]
     assert "NaN or infinity" in data_notes((1.0,), (float("nan"),))[0]
 
 
-def test_a_card_without_metrics_and_an_unknown_pass_say_so() -> None:
+def test_a_card_without_metrics_and_an_unknown_pass_say_so():
     with pytest.raises(SamplingFailed, match="no set of metrics to sample on sm_75; use ncu"):
         metric_set((7, 5))
     with pytest.raises(SamplingFailed, match="sm_90 has no pass l3; it has default"):
@@ -93,7 +93,7 @@ RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("pm_*.json.xz"))
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
-def test_a_recorded_window_of_a_real_card_is_accepted_and_says_what_it_must(path: Path) -> None:
+def test_a_recorded_window_of_a_real_card_is_accepted_and_says_what_it_must(path: Path):
     played = json.loads(lzma.decompress(path.read_bytes()))
     recorded = Series(
         tuple(played["names"]),
@@ -123,7 +123,7 @@ def architectures() -> list[str]:
 
 
 @pytest.mark.parametrize("architecture", architectures())
-def test_every_set_of_metrics_holds_what_a_diagnosis_starts_from(architecture: str) -> None:
+def test_every_set_of_metrics_holds_what_a_diagnosis_starts_from(architecture: str):
     found = load_metric_set(architecture)
     assert found is not None
     assert found.architecture == architecture
@@ -150,11 +150,11 @@ def test_every_set_of_metrics_holds_what_a_diagnosis_starts_from(architecture: s
         ({"run": [{"pass": "default", "metrics": [{"name": "x", "metric": "dram_pct", "reduce": "max"}]}]}, "max"),
     ],
 )
-def test_a_wrong_set_of_metrics_is_refused(change: dict[str, object], complaint: str) -> None:
+def test_a_wrong_set_of_metrics_is_refused(change: dict[str, object], complaint: str):
     text = files("kdiag.rules").joinpath("pm_sampling", "sm_90.toml").read_text()
     with pytest.raises(MetricSetError, match=complaint):
         parse(tomllib.loads(text) | change)
 
 
-def test_no_blocks_counter_is_no_metric_to_sample() -> None:
+def test_no_blocks_counter_is_no_metric_to_sample():
     assert replace(WINDOW, blocks="").names == ("busy", "active")

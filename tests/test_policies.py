@@ -13,14 +13,14 @@ from verdict_cases import ADAPTIVE, GOING, OPTIMIZE_LOOP, POLICIES, RIGHT, TILEG
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-def test_every_figure_of_a_policy_has_a_source(policy: load_policies.Policy) -> None:
+def test_every_figure_of_a_policy_has_a_source(policy: load_policies.Policy):
     assert {"keep_pct", "slower_pct", "iteration_s"} <= set(policy.sources)
     assert all(policy.sources.values())
     assert policy.name in load_policies.names()
     assert load_policies.DEFAULT == "adaptive"
 
 
-def test_an_unknown_policy_is_refused_with_the_known_ones() -> None:
+def test_an_unknown_policy_is_refused_with_the_known_ones():
     with pytest.raises(UsageError, match="adaptive, optimize-loop, tilegym"):
         load_policies.load("../tilegym")
 
@@ -36,7 +36,7 @@ def test_an_unknown_policy_is_refused_with_the_known_ones() -> None:
         ("keep_pct = 5.0", "a value and a source"),
     ],
 )
-def test_a_broken_policy_file_is_refused(text: str, problem: str) -> None:
+def test_a_broken_policy_file_is_refused(text: str, problem: str):
     with pytest.raises(PolicyError, match=problem):
         load_policies.parse("p", text)
 
@@ -81,7 +81,7 @@ ROWS: list[Row] = [
 
 
 @pytest.mark.parametrize("case", ROWS, ids=lambda case: case[0].name)
-def test_a_row_of_a_policy(case: Row) -> None:
+def test_a_row_of_a_policy(case: Row):
     policy, outcomes, progress, decision, stops = case
     done = [row(0, "keep")]
     for n, facts in enumerate(outcomes, 1):
@@ -95,11 +95,11 @@ def test_a_row_of_a_policy(case: Row) -> None:
 @pytest.mark.parametrize(
     ("policy", "asks"), [(TILEGYM, ["scheduling", "unknown"]), (OPTIMIZE_LOOP, []), (ADAPTIVE, [])]
 )
-def test_who_decides_at_which_bottleneck(policy: Policy, asks: list[str]) -> None:
+def test_who_decides_at_which_bottleneck(policy: Policy, asks: list[str]):
     classes = ["memory", "compute", "latency", "scheduling", "host", "balanced", "unknown"]
     assert [bottleneck for bottleneck in classes if asks_user(policy, bottleneck)] == asks
 
 
-def test_only_the_optimization_loop_goes_by_tiers_and_aims_at_a_share_of_the_peak() -> None:
+def test_only_the_optimization_loop_goes_by_tiers_and_aims_at_a_share_of_the_peak():
     assert [policy.by_tier for policy in (TILEGYM, OPTIMIZE_LOOP, ADAPTIVE)] == [False, True, False]
     assert [policy.target_pct_of_peak for policy in (TILEGYM, OPTIMIZE_LOOP, ADAPTIVE)] == [None, 70.0, None]

@@ -40,7 +40,7 @@ PROFILE = Profile(
 )
 
 
-def test_json_has_the_promised_shape() -> None:
+def test_json_has_the_promised_shape():
     printed = json.loads(json.dumps(json_profile.to_json(PROFILE), allow_nan=False))
     assert printed["schema"] == "kdiag.profile/1"
     assert list(printed) == ["schema", "source", "gpu", "kernels", "others", "notes"]
@@ -71,7 +71,7 @@ def test_json_has_the_promised_shape() -> None:
     assert set(roofline.values()) == {None}
 
 
-def test_table_fits_a_hundred_columns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_fits_a_hundred_columns(capsys: pytest.CaptureFixture[str]):
     terminal_profile.render(PROFILE)
     printed = capsys.readouterr().out
     assert max(len(line) for line in printed.splitlines()) <= 100
@@ -88,7 +88,7 @@ def test_table_fits_a_hundred_columns(capsys: pytest.CaptureFixture[str]) -> Non
     assert "nothing was measured of this launch" in printed
 
 
-def test_a_report_that_is_none_is_a_foreseen_failure(tmp_path: Path) -> None:
+def test_a_report_that_is_none_is_a_foreseen_failure(tmp_path: Path):
     path = tmp_path / "notes.txt"
     path.write_text("not a report")
     result = CliRunner().invoke(command, [str(path)])
@@ -97,7 +97,7 @@ def test_a_report_that_is_none_is_a_foreseen_failure(tmp_path: Path) -> None:
 
 
 @needs_data
-def test_a_recorded_report() -> None:
+def test_a_recorded_report():
     result = CliRunner().invoke(command, [str(LEAN), "--kernel", "^mm_k$", "--json"], catch_exceptions=False)
     kernels = json.loads(result.stdout)["kernels"]
     assert [kernel["index"] for kernel in kernels] == [6, 7, 8, 9, 10, 11]

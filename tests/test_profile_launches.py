@@ -25,7 +25,7 @@ def launch(
     return ReportLaunch(index, name, name, "NVIDIA H200", known, role, share_pct)
 
 
-def test_a_fill_with_most_of_the_time_is_counted_and_not_diagnosed() -> None:
+def test_a_fill_with_most_of_the_time_is_counted_and_not_diagnosed():
     launches = [launch(0, "fill", "fill", 50.0), launch(1, "fill", "fill", 45.0), launch(2, "k", share_pct=5.0)]
     profile = profile_launches("r", launches)
     assert [(each.index, each.name) for each in profile.kernels] == [(2, "k")]
@@ -33,25 +33,25 @@ def test_a_fill_with_most_of_the_time_is_counted_and_not_diagnosed() -> None:
     assert (fill.name, fill.role, fill.launches, fill.duration_us, fill.share_pct) == ("fill", "fill", 2, 200.0, 95.0)
 
 
-def test_a_share_that_is_partly_unknown_is_unknown() -> None:
+def test_a_share_that_is_partly_unknown_is_unknown():
     launches = [launch(0, "fill", "fill", 50.0), launch(1, "fill", "fill", None), launch(2, "k")]
     (fill,) = profile_launches("r", launches).others
     assert (fill.share_pct, fill.duration_us) == (None, 200.0)
 
 
-def test_what_was_asked_for_is_diagnosed_whatever_it_is() -> None:
+def test_what_was_asked_for_is_diagnosed_whatever_it_is():
     profile = profile_launches("r", [launch(0, "fill", "fill")], everything=True)
     assert [each.role for each in profile.kernels] == ["fill"]
     assert profile.notes == ()
 
 
-def test_a_report_of_fills_alone_says_so() -> None:
+def test_a_report_of_fills_alone_says_so():
     profile = profile_launches("r", [launch(0, "fill", "fill"), launch(1, "copy", "copy")])
     assert len(profile.kernels) == 2
     assert "the kernel itself is missing" in profile.notes[0]
 
 
-def test_counters_that_contradict_each_other_are_not_believed() -> None:
+def test_counters_that_contradict_each_other_are_not_believed():
     impossible = {**BUSY, **observe(dram_read_bytes=1e9, dram_write_bytes=1e9, sm_count=132)}  # 20 TB/s
     found = launch_profile(launch(0, "k", known=impossible))
     assert found.contradictions
@@ -59,7 +59,7 @@ def test_counters_that_contradict_each_other_are_not_believed() -> None:
     assert [each.text for each in found.diagnosis.causes[0].evidence] == list(found.contradictions)
 
 
-def test_what_compiler_and_workload_say_is_taken_together_with_the_counters() -> None:
+def test_what_compiler_and_workload_say_is_taken_together_with_the_counters():
     traffic = {**BUSY, **observe(dram_read_bytes=3e8, dram_write_bytes=1e8)}
     more = {"work.bytes": Evidence("workload", "work.bytes", 2e8, "byte")}
     alone, together = (
@@ -71,12 +71,12 @@ def test_what_compiler_and_workload_say_is_taken_together_with_the_counters() ->
     assert together.roofline.excess_traffic == 2.0
 
 
-def test_constants_get_the_names_of_the_parameters() -> None:
+def test_constants_get_the_names_of_the_parameters():
     read = ReportLaunch(0, "k", "k", None, BUSY, constants=(Constant(1, 128),))
     assert launch_profile(read, parameters=("x", "TILE")).constants == {"TILE": 128}
 
 
-def test_sampled_counters_are_completed_by_the_compiled_code() -> None:
+def test_sampled_counters_are_completed_by_the_compiled_code():
     sampled = observe(dram_pct=30, l2_pct=40, l1_data_pct=20, grid_size=264, sm_count=132)
     compiled = {
         name: Evidence("resource", name, value)
@@ -88,7 +88,7 @@ def test_sampled_counters_are_completed_by_the_compiled_code() -> None:
     assert number(with_derived({**sampled, **compiled, **observe(memory_pct=55)}), "memory_pct") == 55
 
 
-def test_time_in_which_the_gpu_waits_for_the_host() -> None:
+def test_time_in_which_the_gpu_waits_for_the_host():
     found = RunTiming(period_us=100.0, device_us=25.0, launches=5).observations()
     figures = {name: evidence.value for name, evidence in found.items()}
     assert figures == {"timing.host_share_pct": 75.0, "timing.launches": 5, "timing.mean_launch_us": 5.0}

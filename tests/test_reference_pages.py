@@ -22,7 +22,7 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=EXECUTORS)
-def test_before_and_after_is_what_the_examples_say(edit: Edit) -> None:
+def test_before_and_after_is_what_the_examples_say(edit: Edit):
     page = load()[edit.id]
     written = with_examples(page).sections
     section = written["Before and after"]
@@ -39,7 +39,7 @@ def test_before_and_after_is_what_the_examples_say(edit: Edit) -> None:
         )
 
 
-def test_a_page_without_the_heading_is_refused() -> None:
+def test_a_page_without_the_heading_is_refused():
     with pytest.raises(ValueError, match="no heading"):
         with_examples(Page("A", "optimization", "A", "# A\n\n## Sources\n"))
 
@@ -55,7 +55,7 @@ def kernels(block: str) -> list[str]:
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("block", BLOCKS)
-def test_code_on_a_page_compiles(block: str, tmp_path: Path) -> None:
+def test_code_on_a_page_compiles(block: str, tmp_path: Path):
     pytest.importorskip("cuda.tile")
     pytest.importorskip("torch")
     names = kernels(block)

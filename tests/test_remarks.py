@@ -36,25 +36,25 @@ Args:
 """
 
 
-def test_a_rejected_load_gives_the_reason_once_without_its_location() -> None:
+def test_a_rejected_load_gives_the_reason_once_without_its_location():
     (remark,) = parse(REJECTED + REJECTED)
     assert (remark.where.file, remark.where.line, remark.where.column) == ("/a/it's.py", 18, 20)
     assert (remark.passed, remark.text) == (False, "TMA only supports zero padding")
 
 
-def test_a_selected_instruction_keeps_its_shape() -> None:
+def test_a_selected_instruction_keeps_its_shape():
     (remark,) = parse(SELECTED)
     assert (remark.passed, remark.instruction, remark.shape) == (True, "TMA Load instruction", "[32, 64]")
 
 
 @given(st.integers(0, len(REJECTED + SELECTED)))
-def test_a_file_cut_anywhere_never_invents_a_remark(cut: int) -> None:
+def test_a_file_cut_anywhere_never_invents_a_remark(cut: int):
     whole = parse(REJECTED + SELECTED)
     assert {remark.where for remark in parse((REJECTED + SELECTED)[:cut])} <= {remark.where for remark in whole}
 
 
 @given(st.text())
-def test_any_text_is_read_without_failure(text: str) -> None:
+def test_any_text_is_read_without_failure(text: str):
     parse("--- !Passed\n" + text)
 
 
@@ -72,7 +72,7 @@ UNCOUNTED = {
 
 @pytest.mark.compiler
 @pytest.mark.skipif(find_program("tileiras") is None, reason="tileiras is not installed")
-def test_every_kind_of_remark_in_the_compiler_is_counted_or_left_out_for_a_reason() -> None:
+def test_every_kind_of_remark_in_the_compiler_is_counted_or_left_out_for_a_reason():
     program = find_program("tileiras")
     assert program is not None
     kinds = {found[1].decode() for found in re.finditer(rb"(Remark[A-Z]\w+)@", program.read_bytes())}

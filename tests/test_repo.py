@@ -17,7 +17,7 @@ DATE = "20260102"
 
 
 @pytest.fixture(autouse=True)
-def _isolated_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _isolated_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     (tmp_path / "gitconfig").write_text('[protocol "file"]\n\tallow = always\n[init]\n\tdefaultBranch = main\n')
@@ -65,7 +65,7 @@ def snapshot(root: Path) -> dict[str, str]:
 # ---- the user's checkout ----------------------------------------------------------------------------------
 
 
-def test_a_whole_run_leaves_the_users_checkout_byte_identical(checkout: Path) -> None:
+def test_a_whole_run_leaves_the_users_checkout_byte_identical(checkout: Path):
     (checkout / "stashed.txt").write_text("put away")
     git(checkout, "add", "stashed.txt")
     git(checkout, "stash")
@@ -93,7 +93,7 @@ def test_a_whole_run_leaves_the_users_checkout_byte_identical(checkout: Path) ->
     assert git(checkout, "show", f"{worktree.branch}:ops/kernel.py") == "faster"
 
 
-def test_the_users_hooks_do_not_run_and_nothing_is_signed(checkout: Path) -> None:
+def test_the_users_hooks_do_not_run_and_nothing_is_signed(checkout: Path):
     for name in ("post-checkout", "pre-commit", "commit-msg", "post-commit", "reference-transaction"):
         hook = checkout / ".git" / "hooks" / name
         hook.parent.mkdir(exist_ok=True)
@@ -108,14 +108,14 @@ def test_the_users_hooks_do_not_run_and_nothing_is_signed(checkout: Path) -> Non
 
 
 @pytest.mark.parametrize("key", ["branch.autoSetupMerge", "worktree.useRelativePaths", "submodule.recurse"])
-def test_settings_that_make_git_write_configuration_do_not(checkout: Path, key: str) -> None:
+def test_settings_that_make_git_write_configuration_do_not(checkout: Path, key: str):
     git(checkout, "config", key, "true")
     before = (checkout / ".git" / "config").read_bytes()
     opened(checkout)
     assert (checkout / ".git" / "config").read_bytes() == before
 
 
-def test_the_variables_of_a_surrounding_git_are_not_inherited(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variables_of_a_surrounding_git_are_not_inherited(checkout: Path, monkeypatch: pytest.MonkeyPatch):
     for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX"):
         monkeypatch.setenv(name, str(checkout.parent / "elsewhere"))
     assert opened(checkout).repository == checkout
@@ -125,7 +125,7 @@ def test_the_variables_of_a_surrounding_git_are_not_inherited(checkout: Path, mo
 
 
 @pytest.mark.parametrize("hide", [False, True])
-def test_a_modified_target_is_refused_even_if_git_was_told_to_overlook_it(checkout: Path, hide: bool) -> None:
+def test_a_modified_target_is_refused_even_if_git_was_told_to_overlook_it(checkout: Path, hide: bool):
     if hide:
         git(checkout, "update-index", "--assume-unchanged", "ops/kernel.py")
     (checkout / "ops" / "kernel.py").write_text("changed\n")
@@ -133,7 +133,7 @@ def test_a_modified_target_is_refused_even_if_git_was_told_to_overlook_it(checko
         opened(checkout)
 
 
-def test_a_target_with_a_staged_change_is_refused(checkout: Path) -> None:
+def test_a_target_with_a_staged_change_is_refused(checkout: Path):
     (checkout / "ops" / "kernel.py").write_text("changed\n")
     git(checkout, "add", ".")
     (checkout / "ops" / "kernel.py").write_text(KERNEL)
@@ -142,7 +142,7 @@ def test_a_target_with_a_staged_change_is_refused(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize("ignored", [False, True])
-def test_an_untracked_target_is_refused(checkout: Path, ignored: bool) -> None:
+def test_an_untracked_target_is_refused(checkout: Path, ignored: bool):
     (checkout / "new.py").write_text(KERNEL)
     if ignored:
         (checkout / ".git" / "info" / "exclude").write_text("new.py\n")
@@ -150,7 +150,7 @@ def test_an_untracked_target_is_refused(checkout: Path, ignored: bool) -> None:
         open_worktree(checkout / "new.py", "kernel", checkout.parent / "run", DATE)
 
 
-def test_no_repository_no_commit_no_file_and_bare(tmp_path: Path, checkout: Path) -> None:
+def test_no_repository_no_commit_no_file_and_bare(tmp_path: Path, checkout: Path):
     alone = tmp_path / "alone"
     alone.mkdir()
     (alone / "kernel.py").write_text(KERNEL)
@@ -167,18 +167,18 @@ def test_no_repository_no_commit_no_file_and_bare(tmp_path: Path, checkout: Path
         open_worktree(tmp_path / "bare.git" / "kernel.py", "kernel", tmp_path / "run", DATE)
 
 
-def test_git_missing_is_said(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_missing_is_said(checkout: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(checkout))
     with pytest.raises(RepositoryError, match="git was not found"):
         opened(checkout)
 
 
-def test_a_run_directory_inside_the_checkout_is_refused(checkout: Path) -> None:
+def test_a_run_directory_inside_the_checkout_is_refused(checkout: Path):
     with pytest.raises(RepositoryError, match="outside"):
         open_worktree(checkout / "ops" / "kernel.py", "kernel", checkout / "runs", DATE)
 
 
-def test_detached_head_symbolic_link_and_linked_worktree(checkout: Path) -> None:
+def test_detached_head_symbolic_link_and_linked_worktree(checkout: Path):
     git(checkout, "checkout", "--quiet", "--detach")
     link = checkout.parent / "link.py"
     link.symlink_to(checkout / "ops" / "kernel.py")
@@ -190,7 +190,7 @@ def test_detached_head_symbolic_link_and_linked_worktree(checkout: Path) -> None
     assert repo.current_source(second) == KERNEL
 
 
-def test_a_submodule(checkout: Path, tmp_path: Path) -> None:
+def test_a_submodule(checkout: Path, tmp_path: Path):
     outer = tmp_path / "outer"
     outer.mkdir()
     git(outer, "init", "--quiet")
@@ -205,14 +205,14 @@ def test_a_submodule(checkout: Path, tmp_path: Path) -> None:
     assert worktree.repository == outer / "inner"
 
 
-def test_branch_names_count_up_and_suit_git(checkout: Path) -> None:
+def test_branch_names_count_up_and_suit_git(checkout: Path):
     names = [opened(checkout, f"run{n}").branch for n in range(3)]
     assert names == [f"cutile-perf-kernel-{DATE}", f"cutile-perf-kernel-{DATE}-2", f"cutile-perf-kernel-{DATE}-3"]
     odd = open_worktree(checkout / "ops/kernel.py", " ../a b~^:?*[@{.lock", checkout.parent / "odd", DATE)
     assert odd.branch == f"cutile-perf-a-b-lock-{DATE}"
 
 
-def test_a_run_directory_that_is_taken_is_left_alone(checkout: Path) -> None:
+def test_a_run_directory_that_is_taken_is_left_alone(checkout: Path):
     (checkout.parent / "run" / "worktree").mkdir(parents=True)
     (checkout.parent / "run" / "worktree" / "occupied").write_text("")
     with pytest.raises(RepositoryError, match="holds a run already"):
@@ -225,7 +225,7 @@ def test_a_run_directory_that_is_taken_is_left_alone(checkout: Path) -> None:
 
 
 @given(source=st.text(st.characters(codec="utf-8")))
-def test_a_source_is_written_byte_for_byte(tmp_path_factory: pytest.TempPathFactory, source: str) -> None:
+def test_a_source_is_written_byte_for_byte(tmp_path_factory: pytest.TempPathFactory, source: str):
     folder = tmp_path_factory.mktemp("w")
     worktree = repo.Worktree(folder, "b", "0", Path("kernel.py"), folder)
     repo.write(worktree, source)
@@ -233,7 +233,7 @@ def test_a_source_is_written_byte_for_byte(tmp_path_factory: pytest.TempPathFact
     assert worktree.file.read_bytes() == source.encode()
 
 
-def test_commit_takes_the_target_alone_and_falls_back_to_its_own_author(checkout: Path) -> None:
+def test_commit_takes_the_target_alone_and_falls_back_to_its_own_author(checkout: Path):
     worktree = opened(checkout)
     repo.write(worktree, "faster\n")
     (worktree.path / "test_kernel.py").write_text("tampered\n")
@@ -248,7 +248,7 @@ def test_commit_takes_the_target_alone_and_falls_back_to_its_own_author(checkout
     assert repo.changed_files(worktree) == ("test_kernel.py", "stray.txt")
 
 
-def test_the_users_own_identity_is_used_where_there_is_one(checkout: Path) -> None:
+def test_the_users_own_identity_is_used_where_there_is_one(checkout: Path):
     git(checkout, "config", "user.name", "Ada")
     worktree = opened(checkout)
     repo.write(worktree, "faster\n")
@@ -256,7 +256,7 @@ def test_the_users_own_identity_is_used_where_there_is_one(checkout: Path) -> No
     assert git(checkout, "show", "--no-patch", "--format=%an <%ae>", made) == "Ada <kdiag@localhost>"
 
 
-def test_changed_files_sees_everything_but_the_target_and_notes(checkout: Path) -> None:
+def test_changed_files_sees_everything_but_the_target_and_notes(checkout: Path):
     worktree = opened(checkout)
     repo.write(worktree, "faster\n")
     notes = repo.sandbox(worktree)
@@ -271,7 +271,7 @@ def test_changed_files_sees_everything_but_the_target_and_notes(checkout: Path) 
     assert set(repo.changed_files(worktree)) == {"test_kernel.py", "ops/neuer name.py", "conftest.py"}
 
 
-def test_revert_restores_a_target_that_was_edited_staged_or_deleted(checkout: Path) -> None:
+def test_revert_restores_a_target_that_was_edited_staged_or_deleted(checkout: Path):
     worktree = opened(checkout)
     repo.write(worktree, "broken\n")
     git(worktree.path, "add", ".")
@@ -283,7 +283,7 @@ def test_revert_restores_a_target_that_was_edited_staged_or_deleted(checkout: Pa
     assert repo.patch(worktree) == ""
 
 
-def test_a_patch_applies_to_the_users_checkout(checkout: Path) -> None:
+def test_a_patch_applies_to_the_users_checkout(checkout: Path):
     git(checkout, "config", "diff.noprefix", "true")
     worktree = opened(checkout)
     repo.write(worktree, KERNEL.replace("1", "2"))
@@ -291,7 +291,7 @@ def test_a_patch_applies_to_the_users_checkout(checkout: Path) -> None:
     assert (checkout / "ops" / "kernel.py").read_text() == KERNEL.replace("1", "2")
 
 
-def test_stale_byte_code_is_dropped_with_each_edit(checkout: Path) -> None:
+def test_stale_byte_code_is_dropped_with_each_edit(checkout: Path):
     worktree = opened(checkout)
     cache = worktree.path / "ops" / "__pycache__"
     cache.mkdir()
@@ -302,7 +302,7 @@ def test_stale_byte_code_is_dropped_with_each_edit(checkout: Path) -> None:
         assert [path.name for path in cache.iterdir()] == ["kernel_two.cpython-311.pyc"]
 
 
-def test_hash_files_notices_change_addition_and_loss(tmp_path: Path) -> None:
+def test_hash_files_notices_change_addition_and_loss(tmp_path: Path):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_a.py").write_text("a")
     watched = [tmp_path / "tests", tmp_path / "workload.py"]
@@ -316,7 +316,7 @@ def test_hash_files_notices_change_addition_and_loss(tmp_path: Path) -> None:
 # ---- resume -----------------------------------------------------------------------------------------------
 
 
-def test_reopen_after_being_killed_in_mid_edit_with_locks_left(checkout: Path) -> None:
+def test_reopen_after_being_killed_in_mid_edit_with_locks_left(checkout: Path):
     worktree = opened(checkout)
     repo.write(worktree, "half writ")
     git_dir = Path(git(worktree.path, "rev-parse", "--absolute-git-dir"))
@@ -329,7 +329,7 @@ def test_reopen_after_being_killed_in_mid_edit_with_locks_left(checkout: Path) -
     assert repo.current_source(worktree) == "faster\n"
 
 
-def test_reopen_refuses_a_branch_on_which_somebody_worked(checkout: Path) -> None:
+def test_reopen_refuses_a_branch_on_which_somebody_worked(checkout: Path):
     worktree = opened(checkout)
     worktree.file.write_text("by hand\n")
     git(worktree.path, "commit", "--quiet", "-am", "mine")
@@ -338,7 +338,7 @@ def test_reopen_refuses_a_branch_on_which_somebody_worked(checkout: Path) -> Non
     assert repo.current_source(worktree) == "by hand\n"
 
 
-def test_reopen_checks_out_a_deleted_worktree_again(checkout: Path) -> None:
+def test_reopen_checks_out_a_deleted_worktree_again(checkout: Path):
     worktree = opened(checkout)
     repo.write(worktree, "faster\n")
     best = repo.commit(worktree, "keep")
@@ -347,7 +347,7 @@ def test_reopen_checks_out_a_deleted_worktree_again(checkout: Path) -> None:
     assert repo.current_source(worktree) == "faster\n"
 
 
-def test_reopen_never_shares_a_branch_with_the_users_checkout(checkout: Path) -> None:
+def test_reopen_never_shares_a_branch_with_the_users_checkout(checkout: Path):
     worktree = opened(checkout)
     worktrees.close(worktree)
     git(checkout, "checkout", "--quiet", worktree.branch)
@@ -360,7 +360,7 @@ def test_reopen_never_shares_a_branch_with_the_users_checkout(checkout: Path) ->
 
 
 @pytest.mark.parametrize("begun", ["", "branch", "worktree"])
-def test_reopen_after_being_killed_before_there_was_a_worktree(checkout: Path, begun: str) -> None:
+def test_reopen_after_being_killed_before_there_was_a_worktree(checkout: Path, begun: str):
     worktree = worktrees.plan_worktree(checkout / "ops" / "kernel.py", "kernel", checkout.parent / "run", DATE)
     if begun:
         git(checkout, "branch", worktree.branch)

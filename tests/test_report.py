@@ -21,7 +21,7 @@ pytest.importorskip("ncu_report")
 
 
 @needs_data
-def test_choosing_a_kernel() -> None:
+def test_choosing_a_kernel():
     assert [launch.index for launch in read_launches(LEAN, "^silu_k$")] == [12, 13]
     with pytest.raises(ReportError, match="matches 'gemm'; it holds: softmax_k, mm_k, silu_k, vadd_g"):
         read_launches(LEAN, "gemm")
@@ -30,7 +30,7 @@ def test_choosing_a_kernel() -> None:
 
 
 @needs_data
-def test_choosing_a_launch() -> None:
+def test_choosing_a_launch():
     (launch,) = read_launches(LEAN, launch_index=13)
     assert (launch.index, launch.name) == (13, "silu_k")
     assert launch.share_pct == pytest.approx(5.35, abs=0.01)
@@ -43,7 +43,7 @@ def test_choosing_a_launch() -> None:
 
 
 @needs_data
-def test_identity_of_a_cutile_launch() -> None:
+def test_identity_of_a_cutile_launch():
     launch = read_launches(LEAN, "^mm_k$")[1]
     assert launch.symbol.startswith("mm_k_Kt1_A2bf16_")
     assert [(c.position, c.value) for c in launch.constants][:3] == [(3, 128), (4, 256), (5, 64)]
@@ -53,7 +53,7 @@ def test_identity_of_a_cutile_launch() -> None:
 
 
 @needs_data
-def test_names_and_nvtx_ranges_of_other_launches() -> None:
+def test_names_and_nvtx_ranges_of_other_launches():
     fill, target = read_launches(DATA / "public" / "AlpriElse+cs599k__silu_triton_silu-2025-04-18-v7.ncu-rep")
     assert (fill.name, fill.role) == ("distribution_elementwise_grid_stride_kernel", "fill")
     assert (target.name, target.role, target.nvtx) == ("silu_kernel_non_strided", "kernel", ())
@@ -63,7 +63,7 @@ def test_names_and_nvtx_ranges_of_other_launches() -> None:
 
 
 @needs_data
-def test_the_bare_name_of_every_recorded_function() -> None:
+def test_the_bare_name_of_every_recorded_function():
     for path in PUBLIC:
         if "window-512" not in path.name:
             for launch in read_launches(path):
@@ -71,7 +71,7 @@ def test_the_bare_name_of_every_recorded_function() -> None:
 
 
 @needs_data
-def test_causes_of_known_launches() -> None:
+def test_causes_of_known_launches():
     truth = json.loads((DATA / "h200" / "launches.json").read_text())
     profile = profile_report(LEAN)
     assert len(profile.kernels) == len(truth) == 17
@@ -85,7 +85,7 @@ def test_causes_of_known_launches() -> None:
 
 
 @needs_data
-def test_figures_of_a_matrix_product() -> None:
+def test_figures_of_a_matrix_product():
     profile = profile_report(LEAN, "^mm_k$")
     launch = profile.kernels[0]
     assert (launch.index, launch.grid, launch.block) == (6, (1024, 1, 1), (256, 1, 1))
@@ -100,7 +100,7 @@ def test_figures_of_a_matrix_product() -> None:
 
 
 @needs_data
-def test_a_launch_that_was_never_measured() -> None:
+def test_a_launch_that_was_never_measured():
     (launch,) = profile_report(DATA / "tilegym-h200" / "tg_bmm.ncu-rep").kernels
     assert (launch.diagnosis.bottleneck, launch.diagnosis.causes[0].id) == ("unknown", "unknown")
     assert launch.diagnosis.causes[0].evidence == ()
@@ -110,7 +110,7 @@ def test_a_launch_that_was_never_measured() -> None:
 
 
 @pytest.mark.parametrize("path", PUBLIC, ids=lambda path: path.name[:40])
-def test_other_peoples_reports(path: Path, tmp_path: Path) -> None:
+def test_other_peoples_reports(path: Path, tmp_path: Path):
     copy = tmp_path / "report.ncu-rep"
     shutil.copy(path, copy)
     try:

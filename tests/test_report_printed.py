@@ -74,7 +74,7 @@ def values(launch: ReportLaunch, *names: str) -> list[float | None]:
     return [number(launch.observations, name) for name in names]
 
 
-def check_wide(launches: tuple[ReportLaunch, ...]) -> None:
+def check_wide(launches: tuple[ReportLaunch, ...]):
     first, second = launches
     assert (first.name, first.role, second.role) == ("softmax_k", "kernel", "fill")
     assert second.name == "vectorized_elementwise_kernel"
@@ -84,7 +84,7 @@ def check_wide(launches: tuple[ReportLaunch, ...]) -> None:
     assert first.share_pct == pytest.approx(100 * 176.832 / 1176.832)
 
 
-def test_one_row_a_launch(tmp_path: Path) -> None:
+def test_one_row_a_launch(tmp_path: Path):
     check_wide(read(tmp_path, WIDE))
 
 
@@ -105,16 +105,16 @@ BANNER = '==PROF== Connected to process 7\nstep 1, "loss", 3\n'
     ],
     ids=["banner", "same line", "crlf", "cr", "between rows", "twice", "again without units", "no line end"],
 )
-def test_what_stands_around_the_rows(tmp_path: Path, text: str) -> None:
+def test_what_stands_around_the_rows(tmp_path: Path, text: str):
     check_wide(read(tmp_path, text))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
-def test_encodings(tmp_path: Path, encoding: str) -> None:
+def test_encodings(tmp_path: Path, encoding: str):
     check_wide(read(tmp_path, (BANNER + WIDE).encode(encoding)))
 
 
-def test_a_file_that_a_table_program_wrote(tmp_path: Path) -> None:
+def test_a_file_that_a_table_program_wrote(tmp_path: Path):
     import csv
     import io
 
@@ -125,7 +125,7 @@ def test_a_file_that_a_table_program_wrote(tmp_path: Path) -> None:
         check_wide(read(tmp_path, out.getvalue()))
 
 
-def test_one_row_a_metric(tmp_path: Path) -> None:
+def test_one_row_a_metric(tmp_path: Path):
     first, second = read(tmp_path, LONG)
     assert values(first, "duration_us", "memory_pct", "block_size") == [549.98, 54.76, 128]
     assert values(second, "duration_us", "memory_pct") == [1.25, None]
@@ -133,7 +133,7 @@ def test_one_row_a_metric(tmp_path: Path) -> None:
     assert read(tmp_path, "".join([*again[:3], again[0], *again[3:]])) == (first, second)
 
 
-def test_numbers_that_could_be_two_are_none(tmp_path: Path) -> None:
+def test_numbers_that_could_be_two_are_none(tmp_path: Path):
     header, units, row = WIDE.splitlines(keepends=True)[:3]
     row = row.replace('"0.268461","60.541755","0.176832","32,768"', '"1,234","n/a","1,250",""')
     (launch,) = read(tmp_path, header + units + row)
@@ -143,33 +143,33 @@ def test_numbers_that_could_be_two_are_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("unit", ["", "%", "byte", "fortnight"])
-def test_a_time_in_another_unit_is_no_time(tmp_path: Path, unit: str) -> None:
+def test_a_time_in_another_unit_is_no_time(tmp_path: Path, unit: str):
     launch = read(tmp_path, WIDE.replace('"ms"', f'"{unit}"'))[0]
     assert values(launch, "duration_us", "dram_pct") == [None, 60.541755]
     assert launch.share_pct is None
 
 
-def test_a_launch_that_was_never_measured(tmp_path: Path) -> None:
+def test_a_launch_that_was_never_measured(tmp_path: Path):
     launch = read(tmp_path, WIDE.replace('"0.176832"', '"(!) nan"').replace("60.541755", "0"))[0]
     assert values(launch, "duration_us", "dram_pct", "dram_read_bytes", "grid_size") == [None, None, None, 32768]
 
 
 @pytest.mark.parametrize("cut", [30, 6])
-def test_a_row_that_is_cut(tmp_path: Path, cut: int) -> None:
+def test_a_row_that_is_cut(tmp_path: Path, cut: int):
     with pytest.raises(ReportError, match="cut off or damaged at line 4; copy or record it again, or choose"):
         read(tmp_path, WIDE[:-cut])
     path = tmp_path / "report.csv"
     assert [launch.name for launch in read_launches(path, launch_index=0)] == ["softmax_k"]
 
 
-def test_a_number_that_may_be_cut(tmp_path: Path) -> None:
+def test_a_number_that_may_be_cut(tmp_path: Path):
     text = "".join(WIDE.splitlines(keepends=True)[:3]).replace('"32,768"', "32768").replace(', 1, 1)"', ')"')
     assert len(read(tmp_path, text)) == 1
     with pytest.raises(ReportError, match="cut off or damaged at line 3; copy or record it again"):
         read(tmp_path, text.removesuffix("\n"))
 
 
-def test_tables_for_people(tmp_path: Path) -> None:
+def test_tables_for_people(tmp_path: Path):
     first, second = read(tmp_path, TABLE)
     assert (first.name, second.name) == ("softmax_k", "mm_k")
     assert [constant.value for constant in first.constants] == [4096]
@@ -179,7 +179,7 @@ def test_tables_for_people(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=200), st.integers(0, len(WIDE)), st.integers(0, 50))
-def test_no_text_breaks_the_readers(junk: str, at: int, length: int) -> None:
+def test_no_text_breaks_the_readers(junk: str, at: int, length: int):
     for text, parse in ((WIDE, read_csv), (LONG, read_csv), (TABLE, read_table)):
         for launch in parse(text[:at] + junk + text[at + length :]).launches:
             for metric in load_metrics().values():
@@ -188,7 +188,7 @@ def test_no_text_breaks_the_readers(junk: str, at: int, length: int) -> None:
 
 
 @needs_data
-def test_csv_and_report_file_of_the_same_run_agree() -> None:
+def test_csv_and_report_file_of_the_same_run_agree():
     pytest.importorskip("ncu_report")
     printed = read_text_report(LEAN).launches
     recorded = read_launches(LEAN.with_suffix(".ncu-rep"))
@@ -230,14 +230,14 @@ EYE = {
 
 @needs_data
 @pytest.mark.parametrize("name", EYE)
-def test_other_peoples_printed_reports(name: str) -> None:
+def test_other_peoples_printed_reports(name: str):
     count, index, figures = EYE[name]
     launches = read_launches(DATA / "public" / name)
     assert len(launches) == count
     assert {each: number(launches[index].observations, each) for each in figures} == figures
 
 
-def test_every_row_of_the_wide_form_is_a_launch(tmp_path: Path) -> None:
+def test_every_row_of_the_wide_form_is_a_launch(tmp_path: Path):
     """Process numbers come again in other containers, and IDs in every run."""
     path = tmp_path / "two.csv"
     row = '"0","1","python","127.0.0.1","k","1","7","(1, 1, 1)","(8, 1, 1)","0","9.0"'

@@ -32,7 +32,7 @@ from kdiag.rules.load_metrics import load_metrics
         (3.15, "", "waves", 3.15),
     ],
 )
-def test_units_with_one_meaning(value: float, unit: str, wanted: str, expected: float) -> None:
+def test_units_with_one_meaning(value: float, unit: str, wanted: str, expected: float):
     assert convert(value, unit, wanted) == expected
 
 
@@ -40,11 +40,11 @@ def test_units_with_one_meaning(value: float, unit: str, wanted: str, expected: 
     ("unit", "wanted"),
     [("%", "us"), ("", "us"), ("byte", "us"), ("furlong", "us"), ("Gbyte", "byte/s"), ("byte/s", "byte"), ("ns", "%")],
 )
-def test_a_unit_of_something_else_is_no_figure(unit: str, wanted: str) -> None:
+def test_a_unit_of_something_else_is_no_figure(unit: str, wanted: str):
     assert convert(1.0, unit, wanted) is None
 
 
-def test_kdiags_own_units_are_understood() -> None:
+def test_kdiags_own_units_are_understood():
     assert [metric.name for metric in load_metrics().values() if parse_unit(metric.unit) is None] == []
 
 
@@ -62,11 +62,11 @@ def test_kdiags_own_units_are_understood() -> None:
         (["Kernel", "n/a", "(!) nan"], None),
     ],
 )
-def test_what_proves_the_decimal_point(texts: list[str], mark: str | None) -> None:
+def test_what_proves_the_decimal_point(texts: list[str], mark: str | None):
     assert decimal_mark(texts) == mark
 
 
-def test_numbers_by_the_decimal_point() -> None:
+def test_numbers_by_the_decimal_point():
     assert parse_number("1,033,389,909,518,639.25", ".") == 1033389909518639.25
     assert parse_number("1,234", ".") == 1234
     assert parse_number("1,234", ",") == 1.234
@@ -79,17 +79,17 @@ def test_numbers_by_the_decimal_point() -> None:
 @pytest.mark.parametrize(
     "text", ["", "n/a", "no data", "CachePreferNone", "(128, 1, 1)", "1;2;3", "12 (3; 4)", "1 2", "0x10"]
 )
-def test_text_is_no_number(text: str) -> None:
+def test_text_is_no_number(text: str):
     assert parse_number(text, ".") is None
 
 
 @pytest.mark.parametrize("text", ["nan", "(!) nan", "-nan", "NaN"])
-def test_nan_is_seen(text: str) -> None:
+def test_nan_is_seen(text: str):
     assert math.isnan(parse_number(text, ".") or 0.0)
 
 
 @given(st.floats(0, 1e15), st.sampled_from([".", ","]))
-def test_what_is_printed_is_read_back(value: float, mark: str) -> None:
+def test_what_is_printed_is_read_back(value: float, mark: str):
     printed = f"{value:,.6f}"
     if mark == ",":
         printed = printed.translate(str.maketrans(",.", ".,"))
@@ -98,7 +98,7 @@ def test_what_is_printed_is_read_back(value: float, mark: str) -> None:
 
 
 @given(st.text(max_size=30), st.text(max_size=12))
-def test_no_text_breaks_the_readers(text: str, unit: str) -> None:
+def test_no_text_breaks_the_readers(text: str, unit: str):
     number = parse_number(text, decimal_mark([text]))
     assert number is None or convert(number, unit, "us") is None or parse_unit(unit) is not None
 
@@ -118,12 +118,12 @@ def test_no_text_breaks_the_readers(text: str, unit: str) -> None:
         (300, "registers"),
     ],
 )
-def test_what_cannot_be_a_measurement(value: float, unit: str) -> None:
+def test_what_cannot_be_a_measurement(value: float, unit: str):
     assert not plausible(value, unit)
 
 
 @pytest.mark.parametrize(
     ("value", "unit"), [(0, "%"), (117.3, "%"), (5e6, "us"), (2**31 - 1, "blocks"), (4.8e12, "byte/s")]
 )
-def test_what_can(value: float, unit: str) -> None:
+def test_what_can(value: float, unit: str):
     assert plausible(value, unit)

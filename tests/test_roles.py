@@ -9,11 +9,11 @@ EXAMPLES = [(example, rule.role) for rule in load_launch_roles() for example in 
 
 
 @pytest.mark.parametrize(("symbol", "role"), EXAMPLES, ids=[symbol[:60] for symbol, _ in EXAMPLES])
-def test_every_example_has_its_role(symbol: str, role: str) -> None:
+def test_every_example_has_its_role(symbol: str, role: str):
     assert role_of(symbol) == role
 
 
-def test_every_rule_is_needed() -> None:
+def test_every_rule_is_needed():
     for rule in load_launch_roles():
         assert rule.reason
         assert any(rule.pattern.search(example) for example in rule.examples)
@@ -39,11 +39,11 @@ def test_every_rule_is_needed() -> None:
         "range",
     ],
 )
-def test_kernels_of_the_user(symbol: str) -> None:
+def test_kernels_of_the_user(symbol: str):
     assert role_of(symbol) == "kernel"
 
 
-def test_shares() -> None:
+def test_shares():
     assert shares([30.0, 10.0]) == (75.0, 25.0)
     assert shares([30.0, None]) == (None, None)
     assert shares([0.0]) == (None,)

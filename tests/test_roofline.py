@@ -30,13 +30,13 @@ def observe(**values: float) -> dict[str, Evidence]:
 COUNTED = observe(fp32_ops=5e9, fp64_ops=0, tensor_pct=0, dram_bytes=1e9, duration_us=2000)
 
 
-def test_nothing_is_known_of_nothing() -> None:
+def test_nothing_is_known_of_nothing():
     assert roofline_of({}) == Roofline()
     assert roofline_of({}, LIMITS) == Roofline()
     assert roofline_of(observe(dram_bytes=0, duration_us=3)) == Roofline()
 
 
-def test_dram_against_fp32() -> None:
+def test_dram_against_fp32():
     roofline = roofline_of(COUNTED, LIMITS)
     assert roofline.intensity_flop_per_byte == pytest.approx(5)
     assert roofline.ridge == pytest.approx(10)
@@ -47,7 +47,7 @@ def test_dram_against_fp32() -> None:
     assert (fp32.pipe, fp32.limit_us, fp32.pct_of_limit) == pytest.approx(("fp32", 500, 25))
 
 
-def test_a_cache_can_be_what_limits() -> None:
+def test_a_cache_can_be_what_limits():
     known = {**COUNTED, **observe(l2_bytes=6e9, l1_bytes=8e9)}
     roofline = roofline_of(known, LIMITS)
     assert [each.level for each in roofline.levels] == ["dram", "l2", "l1"]
@@ -58,14 +58,14 @@ def test_a_cache_can_be_what_limits() -> None:
     assert headroom_of(roofline) == pytest.approx(2)  # by DRAM: tiles decide what goes through L2
 
 
-def test_a_level_without_a_bandwidth_is_shown_without_a_percentage() -> None:
+def test_a_level_without_a_bandwidth_is_shown_without_a_percentage():
     roofline = roofline_of({**COUNTED, **observe(l2_bytes=6e9)}, Limits(dram_gbs=1000, fp32_tflops=10))
     assert roofline.levels[1].bytes == 6e9
     assert (roofline.levels[1].gbs, roofline.levels[1].pct_of_limit) == (None, None)
     assert roofline.pct_of_limit == pytest.approx(50)
 
 
-def test_pipes_work_at_once_but_operand_types_share_the_tensor_cores() -> None:
+def test_pipes_work_at_once_but_operand_types_share_the_tensor_cores():
     known = {**COUNTED, **observe(tensor_pct=60, tensor_ops_bf16=1e11, tensor_ops_tf32=2.5e10)}
     roofline = roofline_of(known, LIMITS)
     assert [(each.pipe, each.limit_us) for each in roofline.pipes] == [
@@ -79,33 +79,33 @@ def test_pipes_work_at_once_but_operand_types_share_the_tensor_cores() -> None:
 
 
 @pytest.mark.parametrize("lost", ["fp32_ops", "fp64_ops", "tensor_pct"])
-def test_no_limit_when_a_pipe_may_have_worked_uncounted(lost: str) -> None:
+def test_no_limit_when_a_pipe_may_have_worked_uncounted(lost: str):
     roofline = roofline_of({name: value for name, value in COUNTED.items() if name != lost}, LIMITS)
     assert (roofline.limit_us, roofline.ridge, roofline.limited_by, roofline.pipes) == (None, None, None, ())
     assert headroom_of(roofline) is None
     assert roofline.levels[0].pct_of_limit == pytest.approx(50)
 
 
-def test_no_limit_when_a_pipe_that_worked_has_no_peak() -> None:
+def test_no_limit_when_a_pipe_that_worked_has_no_peak():
     roofline = roofline_of({**COUNTED, **observe(tensor_ops_fp8=1e12)}, LIMITS)
     assert roofline.intensity_flop_per_byte == pytest.approx(1005)
     assert (roofline.pct_of_limit, roofline.ridge) == (None, None)
 
 
-def test_peaks_of_the_observations_are_the_default() -> None:
+def test_peaks_of_the_observations_are_the_default():
     known = {**COUNTED, **observe(dram_peak=1e12, fp32_peak=1e13)}
     assert roofline_of(known) == roofline_of(known, limits_of(known))
     assert roofline_of(known).pct_of_limit == pytest.approx(50)
 
 
-def test_what_the_kernel_cannot_do_without() -> None:
+def test_what_the_kernel_cannot_do_without():
     roofline = roofline_of({**COUNTED, **observe(work__bytes=5e8, work__flops=8e9)}, LIMITS)
     assert roofline.excess_traffic == pytest.approx(2)
     assert roofline.minimum_us == pytest.approx(800)  # 8 GFLOP on fp32, the pipe in use; the bytes need 500
     assert roofline.intensity_class == "balanced"  # 16 FLOP per byte, though the counters say 5
 
 
-def test_the_minimum_before_anything_was_counted_is_by_the_fastest_pipe() -> None:
+def test_the_minimum_before_anything_was_counted_is_by_the_fastest_pipe():
     roofline = roofline_of(observe(work__bytes=1e8, work__flops=1e11), LIMITS)
     assert roofline.minimum_us == pytest.approx(1000)
     assert (roofline.excess_traffic, roofline.intensity_class) == (None, "compute")
@@ -116,12 +116,12 @@ def test_the_minimum_before_anything_was_counted_is_by_the_fastest_pipe() -> Non
 @pytest.mark.parametrize(
     ("flops", "expected"), [(9.9e9, "memory"), (1e10, "balanced"), (5e10, "balanced"), (5.1e10, "compute")]
 )
-def test_classes_by_intensity(flops: float, expected: str) -> None:
+def test_classes_by_intensity(flops: float, expected: str):
     assert roofline_of(observe(work__bytes=1e9, work__flops=flops)).intensity_class == expected
 
 
 @pytest.mark.skipif(not LEAN.exists(), reason="the recorded reports are not on this machine")
-def test_recorded_matrix_products() -> None:
+def test_recorded_matrix_products():
     pytest.importorskip("ncu_report")
     launches = {each.index: each.observations for each in read_launches(LEAN, "^mm_k$")}
     fast, spilling = roofline_of(launches[6]), roofline_of(launches[7])

@@ -46,7 +46,7 @@ def counts(text: str, name: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_examples_are_read(path: Path) -> None:
+def test_examples_are_read(path: Path):
     text = path.read_text("utf-8")
     facts = read_source(text, path.name)
     defined = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef) and n.decorator_list]
@@ -74,7 +74,7 @@ def test_examples_are_read(path: Path) -> None:
         ("matmul_bf16", "matmul.py", "matmul_kernel", {"loads": 2, "loads_in_loops": 2, "stores": 1, "mma": 1}),
     ],
 )
-def test_counts_of_examples(folder: str, file: str, name: str, expected: dict[str, int]) -> None:
+def test_counts_of_examples(folder: str, file: str, name: str, expected: dict[str, int]):
     path = Path(__file__).parents[1] / "examples" / folder / file
     assert counts(path.read_text("utf-8"), name) == expected
 
@@ -90,7 +90,7 @@ def test_counts_of_examples(folder: str, file: str, name: str, expected: dict[st
         ("import cuda.tile as tile", "tile."),
     ],
 )
-def test_every_way_to_import(imports: str, prefix: str) -> None:
+def test_every_way_to_import(imports: str, prefix: str):
     text = (
         f"{imports}\n@{prefix}kernel(occupancy=2, num_ctas=N)\ndef k(x, y, TILE: {prefix}Constant[int]):\n"
         f"    v = {prefix}load(x, ({prefix}bid(0),), (TILE,), latency=4, allow_tma=False)\n"
@@ -105,12 +105,12 @@ def test_every_way_to_import(imports: str, prefix: str) -> None:
     assert (store.kind, store.array) == ("store", "y")
 
 
-def test_other_packages_do_not_count() -> None:
+def test_other_packages_do_not_count():
     text = "import triton as ct\n@ct.kernel\ndef k(x):\n    ct.load(x, 0, 1)\n"
     assert read_source(text, "k.py") == SourceFacts((), ())
 
 
-def test_constants_under_any_alias() -> None:
+def test_constants_under_any_alias():
     before = "Const = ct.Constant\nSize = Const[int]\nfrom typing import Annotated\n"
     marked = "Annotated[int, ct.ConstantAnnotation()]"
     found = kernel("pass", f"x, a: Size, b: ct.Constant, c: {marked}, d: int, *, e: Const[bool]", before)
@@ -134,12 +134,12 @@ def test_constants_under_any_alias() -> None:
         ("t / t / t", [("/", True), ("/", True)]),
     ],
 )
-def test_math(line: str, expected: list[tuple[str, bool]]) -> None:
+def test_math(line: str, expected: list[tuple[str, bool]]):
     found = kernel(f"t = ct.load(x, (0,), (TILE,))\n{line}")
     assert [(call.name, call.exact) for call in found.math] == expected
 
 
-def test_called_functions_count_once_with_what_they_call() -> None:
+def test_called_functions_count_once_with_what_they_call():
     before = (
         "def inner(t):\n    return ct.exp(t) / 2\n"
         "def outer(a, i):\n    return inner(ct.gather(a, i))\n"
@@ -161,7 +161,7 @@ def test_called_functions_count_once_with_what_they_call() -> None:
         ("fetch(x, n)", False),
     ],
 )
-def test_indirect_gather(body: str, indirect: bool) -> None:
+def test_indirect_gather(body: str, indirect: bool):
     before = "def read(a):\n    return ct.load(a, 0, 1)\ndef fetch(a, i):\n    return ct.gather(a, i)\n"
     found = kernel(body, before=before)
     gathers = [access for access in found.accesses if access.kind == "gather" and access.array != "y"]
@@ -180,19 +180,19 @@ def test_indirect_gather(body: str, indirect: bool) -> None:
         ("n", False),
     ],
 )
-def test_persistent_loop(arguments: str, persistent: bool) -> None:
+def test_persistent_loop(arguments: str, persistent: bool):
     found = kernel(f"b, blocks = ct.bid(0), ct.num_blocks(0)\nfor i in range({arguments}):\n    pass")
     assert len(found.loops) == 1
     assert found.persistent is persistent
 
 
-def test_products_and_views() -> None:
+def test_products_and_views():
     found = kernel("v = x.tiled_view((4, 4))\nt = v.load((0, 0))\nv.store((0, 0), t @ t)\nct.mma(t, t, t)")
     assert len(found.mma) == 2
     assert [(access.kind, access.array) for access in found.accesses] == [("load", "v"), ("store", "v")]
 
 
-def test_launches() -> None:
+def test_launches():
     text = (
         "import cuda.tile as ct\nfrom cuda.tile.tune import exhaustive_search\n"
         "import cuda.tile_experimental as old\n"
@@ -207,13 +207,13 @@ def test_launches() -> None:
     ]
 
 
-def test_unknown_kernel_names_those_there_are() -> None:
+def test_unknown_kernel_names_those_there_are():
     facts = read_source("import cuda.tile as ct\n@ct.kernel\ndef here(): pass\n", "k.py")
     with pytest.raises(UsageError, match="here"):
         from_source(facts, "there")
 
 
-def test_first_place_is_given() -> None:
+def test_first_place_is_given():
     observed = from_source(SourceFacts((kernel("t = ct.load(x, 0, 1)\nct.load(y, 0, 1)"),), ()), "k")
     where = observed["source.loads"].where
     assert where is not None
@@ -242,7 +242,7 @@ PIECES = st.sampled_from(
 @example("a\0b")
 @example("\ud800")
 @example("\ufeffx = '\\d'\n")
-def test_any_text_gives_facts_or_a_usage_error(text: str) -> None:
+def test_any_text_gives_facts_or_a_usage_error(text: str):
     try:
         facts = read_source(text, "any.py")
     except UsageError:

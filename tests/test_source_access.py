@@ -44,7 +44,7 @@ def pair(a):
         ("offsets(n)", "unknown", None),
     ],
 )
-def test_index_of_a_gather(index: str, form: str, step: int | None) -> None:
+def test_index_of_a_gather(index: str, form: str, step: int | None):
     found = kernel(f"ct.gather(x, {index})", before=HELPERS)
     (access,) = (access for access in found.accesses if access.array == "x")
     assert (access.form, access.step, access.index) == (form, step, index)
@@ -60,13 +60,13 @@ def test_index_of_a_gather(index: str, form: str, step: int | None) -> None:
         ("(rows(0, T),)", "affine"),
     ],
 )
-def test_index_of_a_load(index: str, form: str) -> None:
+def test_index_of_a_load(index: str, form: str):
     found = kernel(f"ct.load(x, index={index}, shape=(T, 4))", before=HELPERS)
     (access,) = (access for access in found.accesses if access.array == "x")
     assert (access.form, access.step, access.shape) == (form, None, "(T, 4)")
 
 
-def test_an_index_keeps_its_rule_while_it_moves_on_in_a_loop() -> None:
+def test_an_index_keeps_its_rule_while_it_moves_on_in_a_loop():
     body = "offs = ct.arange(T, dtype=ct.int32)\nfor i in range(n):\n    ct.gather(x, offs)\n    offs += T"
     (access,) = kernel(body).accesses
     assert (access.form, access.step, len(access.loops)) == ("affine", 1, 1)
@@ -74,7 +74,7 @@ def test_an_index_keeps_its_rule_while_it_moves_on_in_a_loop() -> None:
     assert (access.form, access.step) == ("affine", None)
 
 
-def test_branches_are_joined() -> None:
+def test_branches_are_joined():
     body = "if n > 2:\n    i = ct.arange(T, dtype=ct.int32)\nelse:\n    i = {}\nct.gather(x, i)"
     same, other, loaded = (
         kernel(body.format(i)).accesses[-1]
@@ -98,17 +98,17 @@ def test_branches_are_joined() -> None:
         ("x.tiled_view((T,)).load((0,))", "UNDETERMINED"),
     ],
 )
-def test_padding_is_looked_up(load: str, mode: str | None) -> None:
+def test_padding_is_looked_up(load: str, mode: str | None):
     found = kernel(f"mode = ct.PaddingMode.ZERO\n{load}", before=HELPERS, parameters="x, n, T, MODE")
     assert [access.padding_mode for access in found.accesses] == [mode]
 
 
-def test_settings_are_the_text_of_the_source() -> None:
+def test_settings_are_the_text_of_the_source():
     (access,) = kernel("ct.scatter(x, n, 1, mask=n > 2, check_bounds=False, latency=T)").accesses
     assert (access.mask, access.check_bounds, access.latency, access.padding) == ("n > 2", "False", "T", None)
 
 
-def test_views_raw_memory_and_atomics() -> None:
+def test_views_raw_memory_and_atomics():
     found = kernel(
         "v = x.tiled_view((T,))\nv.store((0,), v.load((0,)))\nm = y.get_raw_memory()\n"
         "m.store_offset(n, m.load_offset(ct.arange(T, dtype=ct.int32)))\n"
@@ -127,7 +127,7 @@ def test_views_raw_memory_and_atomics() -> None:
     ]
 
 
-def test_a_place_that_runs_in_two_ways_claims_what_holds_of_both() -> None:
+def test_a_place_that_runs_in_two_ways_claims_what_holds_of_both():
     before = "def fetch(i):\n    return ct.gather(x, i)\n"
     (found, *_) = kernel(
         "fetch(n)\nfor i in range(n):\n    fetch(ct.arange(T, dtype=ct.int32))", before=before

@@ -25,7 +25,7 @@ from source_kernels import kernel, read
         ("while True", False, "unknown", None),
     ],
 )
-def test_loops(head: str, persistent: bool, bound: str, trips: int | None) -> None:
+def test_loops(head: str, persistent: bool, bound: str, trips: int | None):
     (loop,) = kernel(f"b = ct.bid(0)\n{head}:\n    pass", before="from elsewhere import count").loops
     assert (loop.persistent, loop.bound, loop.trips) == (persistent, bound, trips)
 
@@ -34,12 +34,12 @@ def test_loops(head: str, persistent: bool, bound: str, trips: int | None) -> No
     ("step", "persistent"),
     [("b += ct.num_blocks(0)", True), ("b = b + ct.num_blocks(0)", True), ("b += T", True), ("b += 1", False)],
 )
-def test_a_while_loop_over_work_items_is_persistent(step: str, persistent: bool) -> None:
+def test_a_while_loop_over_work_items_is_persistent(step: str, persistent: bool):
     (loop,) = kernel(f"b = ct.bid(0)\nwhile b < n:\n    ct.load(x, (b,), (T,))\n    {step}").loops
     assert loop.persistent is persistent
 
 
-def test_depth_counts_the_loops_of_the_callers() -> None:
+def test_depth_counts_the_loops_of_the_callers():
     before = "def inner():\n    for j in range(4):\n        ct.load(x, (j,), (4,))\n"
     found = kernel("for i in range(n):\n    inner()", before=before)
     assert [(loop.range, loop.depth) for loop in found.loops] == [("range(n)", 0), ("range(4)", 1)]
@@ -66,14 +66,14 @@ def test_depth_counts_the_loops_of_the_callers() -> None:
         ("ct.where(n > 0, ct.zeros((T,), ct.float32), 0.0)", "float32"),
     ],
 )
-def test_the_type_of_an_operand(operand: str, dtype: str | None) -> None:
+def test_the_type_of_an_operand(operand: str, dtype: str | None):
     before = "from elsewhere import elsewhere\ndef narrow(t):\n    return ct.exp(t).astype(ct.bfloat16)\n"
     (product,) = kernel(f"a = {operand}\nct.mma(a, a, ct.zeros((T,), ct.float32))", before=before).mma
     assert (product.x, product.y, product.x_dtype, product.y_dtype) == ("a", "a", dtype, dtype)
     assert (product.accumulator, product.accumulator_dtype) == ("ct.zeros((T,), ct.float32)", "float32")
 
 
-def test_the_type_is_that_at_the_product() -> None:
+def test_the_type_is_that_at_the_product():
     body = "a = ct.load(x, (0,), (T,))\na = a.astype(ct.float32)\nfor i in range(n):\n    acc = ct.matmul(a, a)\n    {}"
     (product,) = kernel(body.format("pass")).mma
     assert (product.x_dtype, product.accumulator) == ("float32", None)
@@ -81,7 +81,7 @@ def test_the_type_is_that_at_the_product() -> None:
     assert product.x_dtype is None
 
 
-def test_products_of_the_operator_and_with_scales() -> None:
+def test_products_of_the_operator_and_with_scales():
     first, second = kernel("a = ct.load(x, (0,), (T,))\na @ a\nct.mma_scaled(a, n, a, n, acc=a)").mma
     assert isinstance(first, Product)
     assert (first.name, first.x, first.y, first.accumulator) == ("@", "a", "a", None)
@@ -101,11 +101,11 @@ def place(tile, m, group):
     ("clamp", "found"), [("min(m - first, group)", 1), ("ct.minimum(m - first, group)", 1), ("4", 0)]
 )
 @pytest.mark.parametrize("body", ["place(ct.bid(0), n, 8)", "for t in range(ct.bid(0), n, 4):\n    place(t, n, 8)"])
-def test_swizzles(clamp: str, found: int, body: str) -> None:
+def test_swizzles(clamp: str, found: int, body: str):
     assert len(kernel(body, before=SWIZZLE.format(clamp=clamp)).swizzles) == found
 
 
-def test_a_clamped_bound_is_no_swizzle() -> None:
+def test_a_clamped_bound_is_no_swizzle():
     assert not kernel("i = min(ct.bid(0) * T, n)\nj = i // T\nct.load(x, (j,), (T,))").swizzles
 
 
@@ -113,7 +113,7 @@ NEIGHBOUR = "import cuda.tile as ct\nfrom .deep import deeper\ndef far(t):\n    
 DEEP = "import cuda.tile as ct\ndef deeper(t):\n    return ct.gather(t, 0)\n"
 
 
-def test_called_functions_are_named_and_followed_where_they_are_found() -> None:
+def test_called_functions_are_named_and_followed_where_they_are_found():
     text = (
         "from .near import far\nfrom . import other\nimport third.party as third\nimport math\n"
         "def own(t): return abs(t) + math.sqrt(4)\n"
@@ -135,19 +135,19 @@ def test_called_functions_are_named_and_followed_where_they_are_found() -> None:
     assert alone.accesses == ()
 
 
-def test_a_broken_neighbour_and_circles_of_imports_leave_a_function_unresolved() -> None:
+def test_a_broken_neighbour_and_circles_of_imports_leave_a_function_unresolved():
     text = "from .a import f\n@ct.kernel\ndef k(x):\n    f(x)\n"
     for source in ("def f(:", "from .a import f\n", "x = 1\n"):
         (found,) = read(text, lambda _importer, _module, source=source: (source, "a.py")).kernels
         assert [helper.name for helper in found.unresolved] == ["f"]
 
 
-def test_values_at_the_top_of_a_file_may_run_in_circles() -> None:
+def test_values_at_the_top_of_a_file_may_run_in_circles():
     found = kernel("ct.load(x, (A,), (T,))", before="A = B\nB = A + 1\nC = [C for C in D]\n")
     assert found.accesses[0].form == "tile-index"
 
 
-def test_loops_that_take_too_long_to_follow_end_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loops_that_take_too_long_to_follow_end_in_one_sentence(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("kdiag.diagnose.source.flow.MAX_STATEMENTS", 9)
     with pytest.raises(UsageError, match=r"k\.py nests the loops around k"):
         kernel("for i in range(n):\n    for j in range(n):\n        x = x + i * j\n" * 4)

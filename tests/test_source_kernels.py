@@ -39,13 +39,13 @@ BODY = "def f(x, T: ct.Constant[int]):\n    ct.load(x, (0,), (T,))\n"
         ("if A:\n    @ct.kernel\n    def f(x, T: ct.Constant[int]): ct.load(x, (0,), (T,))\n", {}, ()),
     ],
 )
-def test_every_way_to_make_a_kernel(text: str, hints: dict[str, str], names: tuple[str, ...]) -> None:
+def test_every_way_to_make_a_kernel(text: str, hints: dict[str, str], names: tuple[str, ...]):
     (found,) = read(text).kernels
     assert (found.name, found.hints, found.names) == ("f", hints, names)
     assert (found.parameters, found.constants, len(found.accesses)) == (("x", "T"), ("T",), 1)
 
 
-def test_hints_given_elsewhere_and_by_target() -> None:
+def test_hints_given_elsewhere_and_by_target():
     text = (
         f"@ct.kernel(occupancy=ct.ByTarget(sm_80=2, default=4))\n{BODY}"
         "wide = f.replace_hints(num_ctas=2)\n"
@@ -61,7 +61,7 @@ def test_hints_given_elsewhere_and_by_target() -> None:
     assert (found.names, facts.launches[0].kernels) == (("wide",), ("f",))
 
 
-def test_names_by_star_and_annotations_as_text() -> None:
+def test_names_by_star_and_annotations_as_text():
     text = (
         "from __future__ import annotations\nfrom cuda.tile import *\n"
         "def max(a): return a\n"
@@ -106,7 +106,7 @@ def older(autotuner, kernel):
 """
 
 
-def test_launches_know_their_kernels_grids_and_search_spaces() -> None:
+def test_launches_know_their_kernels_grids_and_search_spaces():
     launches = read(LAUNCHES).launches
     assert [(site.how, site.function, site.kernels, site.grid) for site in launches] == [
         ("exhaustive_search", "tuned", ("first",), "lambda c: (c, 1)"),
@@ -124,7 +124,7 @@ def test_launches_know_their_kernels_grids_and_search_spaces() -> None:
     ]
 
 
-def test_registrations() -> None:
+def test_registrations():
     found = read(
         "@register_impl('softmax', backend='cutile')\ndef softmax(x): pass\n"
         "backend.register_impl('gelu', 'cutile')(made)\n@register_impl(NAME, backend='cutile')\ndef other(): pass\n"
@@ -136,7 +136,7 @@ def test_registrations() -> None:
     ]
 
 
-def test_imports_are_found_beside_the_file(tmp_path: Path) -> None:
+def test_imports_are_found_beside_the_file(tmp_path: Path):
     package = tmp_path / "ops"
     (package / "tiles").mkdir(parents=True)
     (package / "gelu.py").write_text(
@@ -150,7 +150,7 @@ def test_imports_are_found_beside_the_file(tmp_path: Path) -> None:
     assert found.unresolved == ()
 
 
-def test_the_facts_of_a_kernel_do_not_depend_on_the_layout_of_its_text() -> None:
+def test_the_facts_of_a_kernel_do_not_depend_on_the_layout_of_its_text():
     text = "@ct.kernel\ndef k(x):\n    t = ct.load(x, (ct.bid(0),), (4,)) / 2\n    ct.store(x, (0,), t)\n"
     once, again = read(text), read(ast.unparse(ast.parse(text)))
     assert [a.form for a in once.kernels[0].accesses] == [a.form for a in again.kernels[0].accesses]

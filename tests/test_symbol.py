@@ -15,7 +15,7 @@ BMM = (
 )
 
 
-def test_a_recorded_symbol() -> None:
+def test_a_recorded_symbol():
     decoded = decode(SOFTMAX)
     assert decoded is not None
     assert (decoded.name, decoded.convention) == ("softmax_k", "t1")
@@ -24,7 +24,7 @@ def test_a_recorded_symbol() -> None:
     assert decoded.constants == (Constant(2, 32768), Constant(3, 4096), Constant(4, 0))
 
 
-def test_scalars_are_no_constants() -> None:
+def test_scalars_are_no_constants():
     decoded = decode(BMM)
     assert decoded is not None
     assert decoded.parameters is not None
@@ -44,7 +44,7 @@ def test_scalars_are_no_constants() -> None:
         ("Kt3_Dmod_zTiles_z2I8Si32", [(0, 8, (0,))]),
     ],
 )
-def test_every_kind_of_constant(signature: str, constants: list[Any]) -> None:
+def test_every_kind_of_constant(signature: str, constants: list[Any]):
     decoded = decode(f"k_{signature}")
     assert decoded is not None
     assert decoded.parameters is not None
@@ -54,7 +54,7 @@ def test_every_kind_of_constant(signature: str, constants: list[Any]) -> None:
 @pytest.mark.parametrize(
     "signature", ["Kt9_Z3", "Kt1_A2q7", "Kt1_I", "Kt1_Cs__wffffffff_z", "Kt1_A2bf16_1", "Kt1_" + "L" * 5000]
 )
-def test_a_newer_grammar_keeps_the_name(signature: str) -> None:
+def test_a_newer_grammar_keeps_the_name(signature: str):
     decoded = decode(f"some_kernel_{signature}")
     assert decoded is not None
     assert (decoded.name, decoded.parameters, decoded.constants) == ("some_kernel", None, ())
@@ -71,25 +71,25 @@ def test_a_newer_grammar_keeps_the_name(signature: str) -> None:
         ("void cutlass::Kernel_K<float>(int)", "void cutlass::Kernel_K<float>(int)"),
     ],
 )
-def test_python_name(symbol: str, name: str) -> None:
+def test_python_name(symbol: str, name: str):
     assert python_name(symbol) == name
 
 
-def test_naming_constants() -> None:
+def test_naming_constants():
     constants = (Constant(1, 64), Constant(2, 8, (0,)), Constant(2, None, (1,)))
     assert name_constants(constants, ["x", "TILE", "shape"]) == {"TILE": 64, "shape[0]": 8, "shape[1]": None}
     assert name_constants(constants, ["x", "TILE"]) == {}
 
 
 @given(st.text(max_size=40), st.text("ABCDFILMPRST_0123456789abefgiklpstuvwz", max_size=60))
-def test_no_text_breaks_the_decoder(name: str, signature: str) -> None:
+def test_no_text_breaks_the_decoder(name: str, signature: str):
     decoded = decode(f"{name}_Kt1_{signature}")
     assert decoded is None or isinstance(decoded.constants, tuple)
 
 
 @pytest.mark.compiler
 @given(st.data())
-def test_against_cuda_tiles_own_mangler(data: st.DataObject) -> None:
+def test_against_cuda_tiles_own_mangler(data: st.DataObject):
     compilation = pytest.importorskip("cuda.tile.compilation")
     import cuda.tile as ct
 

@@ -34,7 +34,7 @@ START = journal.Start(
 )
 
 
-def test_the_rate_of_a_run_is_that_of_its_lowest_configuration() -> None:
+def test_the_rate_of_a_run_is_that_of_its_lowest_configuration():
     aim = goal(Target("gbps", 1800.0), 70.0, MEASURED, None)
     assert aim == Goal("gbps", {"a": 2000.0, "b": 1500.0}, 1800.0, 4000.0)
     assert aim.rate({"a": 1.0, "b": 1.0}) == 1500.0
@@ -50,13 +50,13 @@ def test_the_rate_of_a_run_is_that_of_its_lowest_configuration() -> None:
         (Target("tflops", target_pct_of_peak=50.0), 70.0, 350.0),
     ],
 )
-def test_a_share_of_the_measured_peak(target: Target, usual: float | None, wanted: float | None) -> None:
+def test_a_share_of_the_measured_peak(target: Target, usual: float | None, wanted: float | None):
     aim = goal(target, usual, MEASURED, None)
     assert aim is not None
     assert aim.wanted == wanted
 
 
-def test_without_a_measured_peak_the_card_must_be_known_by_its_exact_name() -> None:
+def test_without_a_measured_peak_the_card_must_be_known_by_its_exact_name():
     bare = replace(MEASURED, copy_gbs=None)
     known = goal(Target(target_pct_of_peak=50.0), None, bare, Gpu("NVIDIA H200", "9.0", None))
     assert known is not None
@@ -65,7 +65,7 @@ def test_without_a_measured_peak_the_card_must_be_known_by_its_exact_name() -> N
         goal(Target(target_pct_of_peak=50.0), None, bare, Gpu("NVIDIA H200 NVX", "9.0", None))
 
 
-def test_an_unknown_amount_of_work_is_an_error_only_where_a_target_is_named() -> None:
+def test_an_unknown_amount_of_work_is_an_error_only_where_a_target_is_named():
     silent = Baseline((), (ConfigurationBaseline("a", 1.0, 0.0),))
     assert goal(NO_TARGET, 70.0, silent, None) is None
     with pytest.raises(KdiagError, match="The tflops of this workload is unknown"):
@@ -76,13 +76,13 @@ def test_an_unknown_amount_of_work_is_an_error_only_where_a_target_is_named() ->
     ("text", "problem"),
     [("target_metric = 'ms'", "is no target"), ("goal = 1", "may have target_metric"), ("target_value = 0", "above 0")],
 )
-def test_a_target_table_that_says_something_else(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_target_table_that_says_something_else(tmp_path: Path, text: str, problem: str):
     (tmp_path / "kdiag.toml").write_text(f"[target]\n{text}\n")
     with pytest.raises(WorkloadError, match=problem):
         from_toml(tmp_path)
 
 
-def test_the_command_line_goes_before_the_journal_and_that_before_the_workload(tmp_path: Path) -> None:
+def test_the_command_line_goes_before_the_journal_and_that_before_the_workload(tmp_path: Path):
     journal.Journal.create(tmp_path / "journal.jsonl", START).close()
     table = tmp_path / "kdiag.toml"
     table.write_text("[target]\ntarget_pct_of_peak = 0.5\nmax_iterations = 9\ngpu = 'nvidia'\n")
@@ -98,7 +98,7 @@ def test_the_command_line_goes_before_the_journal_and_that_before_the_workload(t
         completed(Request(resume=tmp_path, tilegym="softmax"))
 
 
-def test_what_cannot_run_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_what_cannot_run_is_refused_in_a_sentence(tmp_path: Path):
     with pytest.raises(KdiagError, match="cuTile does not exist for AMD"):
         refuse_vendor("amd", None)
     with pytest.raises(KdiagError, match="no NVIDIA GPU"):
@@ -112,7 +112,7 @@ def test_what_cannot_run_is_refused_in_a_sentence(tmp_path: Path) -> None:
     assert describe(Request(workload=file, test="true", bench="false")).path == file
 
 
-def test_who_is_asked_sees_the_figures_what_was_tried_and_how_to_go_on() -> None:
+def test_who_is_asked_sees_the_figures_what_was_tried_and_how_to_go_on():
     seen = (Evidence("metric", "sm__cycles_active.min", 0.25, "of max"), Evidence("timing", "t", 1.0, text="1 wave"))
     diagnosis = Diagnosis("scheduling", 0.7, (Cause("tail-effect", 0.7, "scheduling", seen),), ("barrier",))
     tried = Iteration(1, "B", "grid=sms", "", "PASS", 1.0, 0.98, "revert", "slower in a")

@@ -34,7 +34,7 @@ def parameters() -> dict[str, set[tuple[str, ...]]]:
 @pytest.mark.parametrize(("function", "arguments"), CALLS, ids=[make.__name__ for _, make in CALLS])
 def test_an_operator_is_captured(
     function: str, arguments: Callable[[], Any], parameters: dict[str, set[tuple[str, ...]]]
-) -> None:
+):
     launches = launches_of_call(CallRequest(function, arguments, "sm_90", (str(SOURCES),)), timeout_s=120)
     for launch in launches:
         names = dict.fromkeys(argument.name.partition("[")[0] for argument in launch.arguments)

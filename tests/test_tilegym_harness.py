@@ -51,15 +51,13 @@ def checkout(tmp_path: Path) -> Path:
         ("liger/relu", "src/tilegym/suites/liger/cutile/relu.py", "tests/suites/liger/test_relu.py"),
     ],
 )
-def test_an_operator_is_found_by_its_file_or_its_registered_name(
-    checkout: Path, name: str, kernel: str, tests: str
-) -> None:
+def test_an_operator_is_found_by_its_file_or_its_registered_name(checkout: Path, name: str, kernel: str, tests: str):
     operator = find_operator(checkout / "tests" / "ops", name)
     assert (operator.name, operator.test_files) == (Path(kernel), (Path(tests),))
     assert operator_of(checkout / kernel) == operator
 
 
-def test_the_commands_are_those_of_tilegyms_own_instructions(checkout: Path) -> None:
+def test_the_commands_are_those_of_tilegyms_own_instructions(checkout: Path):
     commands = workload_of(find_operator(checkout, "rms_norm"), None, None)
     begin = (sys.executable, "-m", "pytest", "tests/ops/test_rms_norm.py", "-k")
     assert commands.test == (*begin, "test_ and cutile and not test_perf", "-v")
@@ -78,12 +76,12 @@ def test_the_commands_are_those_of_tilegyms_own_instructions(checkout: Path) -> 
         ("rmsnorm", "no cuTile operator rmsnorm; did you mean rms_norm"),
     ],
 )
-def test_what_is_not_there_is_said_with_the_choices(checkout: Path, name: str, sentence: str) -> None:
+def test_what_is_not_there_is_said_with_the_choices(checkout: Path, name: str, sentence: str):
     with pytest.raises(UsageError, match=sentence):
         workload_of(find_operator(checkout, name), None, None)
 
 
-def test_outside_of_a_checkout(tmp_path: Path) -> None:
+def test_outside_of_a_checkout(tmp_path: Path):
     assert operator_of(tmp_path / "kernel.py") is None
     with pytest.raises(UsageError, match="is in no TileGym checkout"):
         find_operator(tmp_path, "rms_norm")
@@ -96,7 +94,7 @@ UNMEASURED |= {"fused_linear_cross_entropy"}
 
 
 @pytest.mark.skipif(not CHECKOUT, reason="TILEGYM_DIR names no TileGym checkout")
-def test_every_operator_of_the_checkout_has_its_tests() -> None:
+def test_every_operator_of_the_checkout_has_its_tests():
     root = Path(CHECKOUT).resolve()
     files = [file for file in sorted((root / OPS).rglob("*.py")) if file.name != "__init__.py"]
     found = [find_operator(root, file.relative_to(root / OPS).as_posix()) for file in files]

@@ -32,7 +32,7 @@ def calls(tree: ast.AST, *names: str) -> list[int]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(OPERATORS)))
-def test_everything_in_the_file_is_listed(path: Path) -> None:
+def test_everything_in_the_file_is_listed(path: Path):
     text = path.read_text("utf-8")
     tree, facts = ast.parse(text), read_source(text, path.name, beside(path))
     assert sorted((kernel.name, kernel.where.line) for kernel in facts.kernels) == sorted(decorated(tree))
@@ -45,7 +45,7 @@ def test_everything_in_the_file_is_listed(path: Path) -> None:
         assert all(seen.value is not None for seen in from_source(facts, kernel.name).values())
 
 
-def test_every_access_written_in_a_kernel_is_found() -> None:
+def test_every_access_written_in_a_kernel_is_found():
     """The lines of all loads, stores, gathers and scatters of the folder, whatever function they stand in."""
     found: set[tuple[str, int]] = set()
     written: set[tuple[str, int]] = set()
@@ -58,7 +58,7 @@ def test_every_access_written_in_a_kernel_is_found() -> None:
     assert written == found
 
 
-def test_what_is_known_of_some_kernels() -> None:
+def test_what_is_known_of_some_kernels():
     facts = {
         kernel.name: kernel
         for path in FILES

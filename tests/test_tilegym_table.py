@@ -44,17 +44,20 @@ def table(*judged: Judged, offers: tuple[Offer, ...] = ()) -> Table:
         ([Judged(OFFER, "", "", "bits differ"), Judged(OFFER, "", "")], "WRONG"),
     ],
 )
-def test_a_cell_says_what_became_of_an_edit(judged: list[Judged], shown: str) -> None:
+def test_a_cell_says_what_became_of_an_edit(judged: list[Judged], shown: str):
     assert cell(table(*judged), RELU, "A") == shown
 
 
-def test_reasons_are_numbered_without_names_and_bugs_are_listed() -> None:
+def test_reasons_are_numbered_without_names_and_bugs_are_listed():
     refused = replace(OFFER, said="skipped", text="line 3: x (y) is not")
     crashed = replace(OFFER, optimization="B", said="crashed", text="ValueError: no")
     twice = replace(OFFER, optimization="C", again="applied")
     found = table(Judged(twice, "", ""), offers=(refused, replace(refused, text="line 9: x (z) is not"), crashed))
-    assert [cell(found, RELU, edit) for edit in found.edits] == ["-1", "!", "A"]
-    assert dict(found.reasons) == {"line N: x ... is not": 1}
+    assert [cell(found, RELU, edit) for edit in found.edits] == ["-", "!", "A"]
+    assert not found.reasons, "said of one kernel alone"
+    other = replace(refused, kernel=Kernel(RELU.file, "other_kernel"), text="line 9: x (z) is not")
+    both = replace(found, known={**found.known, other.kernel: found.known[RELU]}, offers=(refused, other))
+    assert dict(both.reasons) == {"line N: x ... is not": 1}
     page = as_markdown(found)
     assert "crashed: activation/relu:_relu_fwd_kernel, B v, sm_90: ValueError: no" in page
     assert "second time applied" in page
@@ -74,7 +77,7 @@ class Raises(Edit):
         return Applied(subject.source + "#") if len(subject.source) < 3 else Skipped("the text is long enough")
 
 
-def test_an_edit_that_raises_or_applies_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edit_that_raises_or_applies_twice_is_found(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("tilegym_table.proposing.EDITS", (Raises(), *registry.EDITS[:0]))
     offers = propose(ProposeJob(RELU, (Subject("x", "k"),), (), 9))
     assert [(one.said, one.text, one.again) for one in offers] == [
@@ -86,7 +89,7 @@ def test_an_edit_that_raises_or_applies_twice_is_found(monkeypatch: pytest.Monke
 
 @pytest.mark.compiler
 @pytest.mark.skipif(CHECKOUT is None, reason="TILEGYM_DIR names no checkout of TileGym")
-def test_wrong_edits_are_stopped_and_right_ones_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_edits_are_stopped_and_right_ones_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Negative controls: a wrong result, a store past the end, a kernel that does not compile, a wrapper that raises."""
     relu = next(index for index, (name, _) in enumerate(CALLS) if name.endswith("relu:relu"))
     monkeypatch.setattr("tilegym_table.originals.CALLS", CALLS[: relu + 1])

@@ -27,13 +27,13 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Ju
         yield made
 
 
-def test_the_kernels_are_right_and_without_a_fault(judged: Mapping[str, Judge]) -> None:
+def test_the_kernels_are_right_and_without_a_fault(judged: Mapping[str, Judge]):
     for judge in judged.values():
         plain = [ran for case, ran in judge.parent.items() if not case.perturbation]
         assert all(ran.check.passed and not ran.faults for ran in plain), judge.kernel
 
 
-def test_wrong_edits_are_caught(judged: Mapping[str, Judge]) -> None:
+def test_wrong_edits_are_caught(judged: Mapping[str, Judge]):
     gates: Counter[str] = Counter()
     escaped: list[WrongEdit] = []
     for kernel, judge in judged.items():
@@ -54,7 +54,7 @@ def test_wrong_edits_are_caught(judged: Mapping[str, Judge]) -> None:
     assert gates["emulation"] / wrong >= CAUGHT, "\n".join(map(str, escaped))
 
 
-def test_right_edits_pass(judged: Mapping[str, Judge]) -> None:
+def test_right_edits_pass(judged: Mapping[str, Judge]):
     """Every edit's own variants; hints, which change no result, once."""
     refused = []
     for kernel, judge in judged.items():
@@ -71,14 +71,14 @@ def test_right_edits_pass(judged: Mapping[str, Judge]) -> None:
     assert not refused, "\n".join(refused)
 
 
-def test_the_wrong_edits_are_many_and_of_many_kinds() -> None:
+def test_the_wrong_edits_are_many_and_of_many_kinds():
     every = [edit for kernel in FOLDERS for edit in wrong_edits(kernel)]
     assert len({edit.source for edit in every}) == len(every) > 800
     assert len({edit.operator for edit in every}) >= 30
     assert drawn("softmax", 12) == drawn("softmax", 12) != drawn("softmax", 12, seed=2)
 
 
-def test_every_equivalent_edit_is_there() -> None:
+def test_every_equivalent_edit_is_there():
     for one in EQUIVALENT:
         for kernel in one.kernels:
             assert kernel_file(kernel).is_file()

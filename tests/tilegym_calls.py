@@ -11,12 +11,12 @@ import tilegym_arguments as plain
 import tilegym_arguments_heads as heads
 
 
-def backward(operator: Callable[..., torch.Tensor], arguments: tuple[Any, ...]) -> None:
+def backward(operator: Callable[..., torch.Tensor], arguments: tuple[Any, ...]):
     result = operator(*arguments)
     result.backward(torch.ones_like(result))
 
 
-def untuned(operator: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+def untuned(operator: Callable[..., object], arguments: tuple[Any, ...]):
     """A call as it is made where TileGym is told not to tune."""
     with patch.dict(os.environ, {"TILEGYM_DISABLE_AUTOTUNE": "1"}):
         operator(*arguments)

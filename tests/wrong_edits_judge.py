@@ -33,7 +33,7 @@ class Judge:
     made: Emulations
     parent: dict[EmulationCase, EmulatedCase] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self.folder.mkdir(parents=True)
         self.source = kernel_file(self.kernel).read_text()
         workload = self.folder / "workload.py"

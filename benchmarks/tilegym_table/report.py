@@ -32,9 +32,9 @@ class Table:
 
     @cached_property
     def reasons(self) -> Mapping[str, int]:
-        """Why edits do not apply to a kernel, the most frequent first, numbered from 1."""
+        """Why edits do not apply, the most frequent first, numbered from 1; without what is said of one kernel alone."""
         counted = Counter(filter(None, map(self.reason, *zip(*self._cells(), strict=True))))
-        return {reason: number for number, (reason, _) in enumerate(counted.most_common(), 1)}
+        return {reason: number for number, (reason, count) in enumerate(counted.most_common(), 1) if count > 1}
 
     def _cells(self) -> Iterator[tuple[Kernel, str]]:
         return ((kernel, edit) for kernel in self.known for edit in self.edits)
@@ -57,7 +57,8 @@ class Table:
 
 def _general(reason: str) -> str:
     """A reason without the names and numbers of its kernel."""
-    return re.sub(r"\d+", "N", re.sub(r"\([^()]*\)|'[^']*'|\"[^\"]*\"", "...", reason))
+    plain = re.sub(r"\([^()]*\)|'[^']*'|\"[^\"]*\"|`[^`]*`", "...", re.sub(r"\w+_kernel\w*", "KERNEL", reason))
+    return re.sub(r"\d+", "N", re.sub(r"\b\w*_\w+\b|\b[A-Z]+\b(?! is False)", "NAME", plain))
 
 
 def cell(table: Table, kernel: Kernel, edit: str) -> str:
@@ -73,7 +74,7 @@ def cell(table: Table, kernel: Kernel, edit: str) -> str:
         stops = {one.stopped for one in verdicts} - {"no-op"}
         return f"x{''.join(sorted(GATES[stop] for stop in stops))}" if stops else "="
     reason = table.reason(kernel, edit)
-    return f"-{table.reasons[reason]}" if reason else ""
+    return f"-{table.reasons.get(reason, '')}" if reason else ""
 
 
 def totals(table: Table) -> dict[str, object]:
@@ -145,7 +146,7 @@ def as_markdown(table: Table) -> str:
         LEGEND,
         "\n".join([f"| kernel | {' | '.join(edits)} |", "|---" * (len(edits) + 1) + "|", *rows]),
         "## Why an edit does not apply",
-        "What the most promising variant says; names and numbers are left out.",
+        "What the most promising variant says; names and numbers are left out, and what is said of one kernel alone.",
         "\n".join(reasons),
         "## What the gates stopped",
         "\n".join(_stopped(table.judged)) or "Nothing.",
