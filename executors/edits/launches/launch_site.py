@@ -3,6 +3,7 @@
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.launches.wrapper import bound_names
 from kdiag.executors.edits.syntax.bindings import Bindings, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, positional
 
@@ -77,8 +78,8 @@ def module_binding(read: KernelSource, name: str) -> tuple[cst.CSTNode, cst.Base
         if (value := _assigned(statement, name)) is not None and function_around(read, statement) is None
     ]
     rebound = any(n.name.value == name for g in nodes(read.module, cst.Global) for n in g.names)
-    augmented = any(dotted(a.target) == name for a in nodes(read.module, cst.AugAssign))
-    if len(found) == 1 and not rebound and not augmented:
+    bound = [n for n in bound_names(read.module) if n.value == name and function_around(read, n) is None]
+    if len(found) == len(bound) == 1 and not rebound:
         return found[0]
     return Skipped(f"{name} is not assigned exactly once in the module")
 

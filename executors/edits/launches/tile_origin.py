@@ -39,6 +39,10 @@ def _followed(
         assignment, expression = found
         constant = TileConstant(constant.parameter, names[-1], None, assignment)
     chain = tuple(names)
+    if isinstance(constant.assignment, cst.Assign) and len(constant.assignment.targets) > 1:
+        return Skipped(
+            f"line {site.read.place(constant.assignment).line} gives the size of {names[-1]} to other names too"
+        )
     if isinstance(expression, cst.Integer):
         return _of_literal(constant, expression, chain)
     if (entry := _in_dictionary(site, expression)) is not None:

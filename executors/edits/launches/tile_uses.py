@@ -12,6 +12,7 @@ from kdiag.executors.edits.launches.tile_constant import TileConstant
 from kdiag.executors.edits.launches.tile_loops import counted_in_kernel, relies_on_multiples
 from kdiag.executors.edits.launches.tile_reductions import calls_unseen, reduced_uncombined
 from kdiag.executors.edits.launches.tile_visible import shows_size
+from kdiag.executors.edits.launches.wrapper import bound_names
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import dotted, nodes
 from kdiag.executors.edits.syntax.kernel_view import is_number
@@ -107,6 +108,10 @@ def _own(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -> Ti
     if not readers:
         return _alone_in_wrapper(site, constant, chain)
     other = readers[0].name.value
+    if not (constant.repeats or any(set(chain) & names_in(part) for part in site.grid())):
+        for reader in readers:
+            if site.wrapper is not None and (_calls(site, site.wrapper, reader) or _calls(site, reader, site.wrapper)):
+                return Skipped(f"{reader.name.value} computes with {chain[-1]} as well, perhaps the grid")
     own = {site.read.function, *([site.wrapper] if site.wrapper is not None else [])}
     if any((derived - {chain[-1]}) & names_in(function) for function in own) or chain[-1] in names_in(
         site.read.function.body
@@ -117,12 +122,26 @@ def _own(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -> Ti
     return _alone_in_wrapper(site, replace(constant, literals=(), shadowed=(site.wrapper,)), chain)
 
 
+def _calls(site: LaunchSite, caller: cst.FunctionDef, called: cst.FunctionDef) -> bool:
+    """Whether a function calls another by its name, or through functions of the file."""
+    functions = list(nodes(site.read.module, cst.FunctionDef))
+    reached = [caller]
+    for one in reached:
+        names = {dotted(call.func) for call in nodes(one, cst.Call)}
+        reached += [other for other in functions if other.name.value in names and other not in reached]
+    return any(one is called for one in reached[1:])
+
+
 def _derived(site: LaunchSite, name: str) -> set[str]:
     """The constant and the module's other names that are computed from it."""
     derived = {name}
-    for statement in nodes(site.read.module, cst.Assign):
-        if function_around(site.read, statement) is None and derived & names_in(statement.value):
-            derived |= {name for target in statement.targets for name in names_in(target.target)}
+    statements: list[cst.Assign | cst.AnnAssign | cst.AugAssign] = [*nodes(site.read.module, cst.Assign)]
+    statements += [*nodes(site.read.module, cst.AnnAssign), *nodes(site.read.module, cst.AugAssign)]
+    known = [
+        (s, names_in(s.value)) for s in statements if s.value is not None and function_around(site.read, s) is None
+    ]
+    while new := {bound.value for s, names in known if derived & names for bound in bound_names(s)} - derived:
+        derived |= new
     return derived
 
 
