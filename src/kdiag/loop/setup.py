@@ -80,7 +80,11 @@ def prepare(request: Request) -> Plan:
 def _chosen_gpus(
     request: Request, selection: str, described: Workload | CommandWorkload, gpu: Gpu | None
 ) -> tuple[tuple[str, ...], Gpu]:
-    if not isinstance(described, Workload) or request.replay is not None or gpu is None:
+    if gpu is None:
+        raise UsageError(
+            f"--gpus {selection}: torch finds no GPU here; leave it out to get compiled candidates as patches."
+        )
+    if not isinstance(described, Workload) or request.replay is not None:
         raise UsageError(
             "--gpus spreads the configurations of a Python workload over GPUs of this machine; for commands, set "
             "CUDA_VISIBLE_DEVICES."
