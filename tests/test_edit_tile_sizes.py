@@ -155,6 +155,11 @@ def test_a_local_name_of_another_launch_is_another_constant():
     assert "min(1024, 1 <<" in resized(two, "twice_kernel", block=1024)
 
 
+@pytest.mark.parametrize("value", ["tile * T", "(tile + tile) / T"])
+def test_a_size_that_is_a_value_stays(value):
+    assert "writes the size T of a tile" in refused(DOUBLE.replace("tile + tile", value), "double_kernel", block=512)
+
+
 def test_a_constant_of_two_launches_in_one_wrapper_is_refused():
     kernel = DOUBLE[DOUBLE.index("@kernel") : DOUBLE.index("def double(")].replace("double", "other")
     call = DOUBLE[DOUBLE.index("    launch(") : DOUBLE.index("    return")]

@@ -44,9 +44,16 @@ class TileNumbers:
                 return self._call_shows(expression)
             case cst.Attribute() | cst.Arg() | cst.Element():
                 return self.shows(expression.value)
-            case cst.BinaryOperation() if self.element_number(expression):
-                return False
+            case cst.BinaryOperation():
+                return self._computed_shows(expression)
         return any(self.shows(child) for child in expression.children)
+
+    def _computed_shows(self, written: cst.BinaryOperation) -> bool:
+        """Of a number of an element nothing shows; of the size itself, as an operand, it does."""
+        if self.element_number(written):
+            return False
+        size = self._parameter in (dotted(written.left), dotted(written.right))
+        return size or self.shows(written.left) or self.shows(written.right)
 
     def element_number(self, sum_: cst.BinaryOperation) -> bool:
         """Whether it is `n * T + arange(T)`, in either order."""
@@ -150,7 +157,7 @@ def shows_size(read: KernelSource, parameter: str) -> str | None:
         value = argument(call, *VALUE[member]) if member in VALUE else None
         values = positional(call)[2:] if member.startswith(ATOMIC) else [value] if value is not None else []
         if any(numbers.shows(part) for part in values):
-            return f"line {line} writes the number of a tile of {parameter} or a place in it"
+            return f"line {line} writes the size {parameter} of a tile, its number or a place in it"
         if member in ELEMENTS and (index := argument(call, 1, "indices")) is not None:
             parts = [e.value for e in index.elements] if isinstance(index, cst.Tuple) else [index]
             if any(_is_number(numbers, part) for part in parts):
