@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import checkouts
+
 # How long an example takes is the machine's business: a busy one must not fail a property.
 settings.register_profile("kdiag", deadline=None)
 settings.load_profile("kdiag")
@@ -24,6 +26,20 @@ def experience(monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = DATA / str(next(TESTS))
     monkeypatch.setenv("KDIAG_DATA_DIR", str(folder))
     return folder
+
+
+@pytest.fixture
+def isolated_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Git without the user's settings, and with clones of folders allowed."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    (tmp_path / "gitconfig").write_text('[protocol "file"]\n\tallow = always\n[init]\n\tdefaultBranch = main\n')
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, isolated_git: None) -> Path:
+    """A repository with a kernel, a test and one commit; the user's name is not configured."""
+    return checkouts.committed(tmp_path / "user")
 
 
 def pytest_addoption(parser: pytest.Parser):

@@ -1,0 +1,47 @@
+"""A repository with a kernel and one commit, and the worktree of a run beside it: for what tests of both need."""
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+from kdiag.executors import repo, worktrees
+
+KERNEL = "def kernel():\n    return 1\n"
+DATE = "20260102"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=User", "-c", "user.email=user@example.org"]
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def committed(folder: Path) -> Path:
+    """A repository with a kernel, a test and one commit; the user's name is not configured."""
+    (folder / "ops").mkdir(parents=True)
+    (folder / "ops" / "kernel.py").write_text(KERNEL)
+    (folder / "test_kernel.py").write_text("def test_kernel(): pass\n")
+    git(folder, "init", "--quiet")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "start")
+    return folder
+
+
+def open_worktree(kernel_file: Path, kernel: str, run_dir: Path, date: str) -> repo.Worktree:
+    worktree = worktrees.plan_worktree(kernel_file, kernel, run_dir, date)
+    worktrees.create(worktree)
+    return worktree
+
+
+def opened(checkout: Path, name: str = "run") -> repo.Worktree:
+    return open_worktree(checkout / "ops" / "kernel.py", "kernel", checkout.parent / name, DATE)
+
+
+def snapshot(root: Path) -> dict[str, str]:
+    """Every byte of a checkout and of its git state, but for what a run may add: objects, its branch, its worktree."""
+    added = {"objects", "worktrees"}
+    return {
+        str(path): f"{path.stat().st_mtime_ns} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+        for path in root.rglob("*")
+        if path.is_file() and not added & set(path.parts) and "cutile-perf" not in path.name
+    }
