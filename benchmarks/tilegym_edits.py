@@ -26,7 +26,7 @@ from tilegym_table.workers import Workers
 
 from kdiag.executors.edits.base import Subject
 from kdiag.isolate import Died
-from kdiag.records import CompileFailure
+from kdiag.loop.compiler import launches_of
 
 PROPOSE_S = 300.0
 
@@ -82,10 +82,8 @@ def offered(
 
 def subject(checkout: Checkout, original: Original, target: str) -> Subject:
     """The kernel with its captured launches."""
-    compilation = original.compiled[target]
-    launches = () if isinstance(compilation, CompileFailure) else tuple(one.launch for one in compilation)
     text = (checkout.operators / original.kernel.file).read_bytes().decode()
-    return Subject(text, original.kernel.name, target, launches)
+    return Subject(text, original.kernel.name, target, launches_of(original.compiled[target]))
 
 
 if __name__ == "__main__":

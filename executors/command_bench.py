@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import signal
-import statistics
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Trial
 from kdiag.executors.command_output import Measured, printed
-from kdiag.executors.paired_statistics import FEWEST, noise_floor, paired_ratio
+from kdiag.executors.paired_statistics import FEWEST, timing
 from kdiag.executors.pytest_report import PytestReport, asking_for, read
 from kdiag.isolate import Died
 from kdiag.package_copy import member_of
@@ -173,18 +172,7 @@ class CommandBench:
 
 def _timings(rounds: list[tuple[dict[str, Measured], ...]]) -> Iterator[ConfigurationTiming]:
     for name in rounds[0][0]:
-        parent, twin, candidate = ([answers[arm][name].ms for answers in rounds] for arm in range(3))
-        ratio = paired_ratio(parent, candidate)
-        yield ConfigurationTiming(
-            configuration=name,
-            parent_ms=statistics.median(parent),
-            candidate_ms=statistics.median(candidate),
-            speedup=ratio.median,
-            low=ratio.low,
-            high=ratio.high,
-            noise_floor=noise_floor(parent, twin),
-            samples=len(candidate),
-        )
+        yield timing(name, *([answers[arm][name].ms for answers in rounds] for arm in range(3)))
 
 
 def _killed(command: str, answer: _Ended) -> Died:

@@ -1,7 +1,9 @@
 """What runs in a child process on the GPU machine: probe the card, take the baseline, try a candidate."""
 
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 
 import torch
@@ -11,8 +13,17 @@ from kdiag.executors.correctness import stages
 from kdiag.executors.correctness.controls import prove
 from kdiag.executors.correctness.judging import label
 from kdiag.executors.correctness.subject import SEEDS, Config, Subject
-from kdiag.executors.device_timing import Budget, Flush, compared, copy_gbs, interleaved, matrix_tflops, shortest_ms
-from kdiag.executors.paired_statistics import noise_floor, paired_ratio
+from kdiag.executors.device_timing import (
+    Budget,
+    Flush,
+    Run,
+    compared,
+    copy_gbs,
+    interleaved,
+    matrix_tflops,
+    shortest_ms,
+)
+from kdiag.executors.paired_statistics import timing
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated
 from kdiag.workload import Workload, load_kernel, load_part
 
@@ -97,10 +108,10 @@ def trial(request: TrialRequest) -> Trial:
     _, twin = _load(request.workload, request.parent)
     flush, timings = Flush(), []
     for config in subject.workload.configs():
-        timing, again = _time(subject.workload, (parent, twin, candidate), config, flush)
-        timings.append(timing)
+        timed, again = _time(subject.workload, (parent, twin, candidate), config, flush)
+        timings.append(timed)
         checks.append(again)
-    if any(timing.low > 1 + timing.noise_floor for timing in timings):
+    if any(each.low > 1 + each.noise_floor for each in timings):
         checks += stages.run([case for case in admitted if case.stage in stages.DEAR], candidate)
     return Trial(tuple(checks), tuple(timings))
 
@@ -122,23 +133,17 @@ def _load(workload: Workload, source: Source) -> tuple[ModuleType, ModuleType]:
 def _time(
     workload: ModuleType, modules: tuple[ModuleType, ModuleType, ModuleType], config: Config, flush: Flush
 ) -> tuple[ConfigurationTiming, ConfigurationCheck]:
-    inputs = [workload.make_inputs(config, "cuda", SEEDS[0]) for _ in modules]
-    arms = [lambda m=module, i=own: workload.run(m, i) for module, own in zip(modules, inputs, strict=True)]
-    parent, twin, candidate = compared(arms, Budget(), flush)
-    ratio = paired_ratio(parent, candidate)
-    timing = ConfigurationTiming(
-        configuration=label(config),
-        parent_ms=statistics.median(parent),
-        candidate_ms=statistics.median(candidate),
-        speedup=ratio.median,
-        low=ratio.low,
-        high=ratio.high,
-        noise_floor=noise_floor(parent, twin),
-        samples=len(candidate),
-    )
+    parent, twin, candidate = compared(arms(workload, modules, config), Budget(), flush)
     # On inputs that it has not seen: a warm kernel must still be right.
     name = f"{label(config)} after timing"
-    return timing, Subject(workload).check(modules[-1], config, name, SEEDS[-1] + 1)
+    checked = Subject(workload).check(modules[-1], config, name, SEEDS[-1] + 1)
+    return timing(label(config), parent, twin, candidate), checked
+
+
+def arms(workload: ModuleType, modules: Sequence[ModuleType], config: Config) -> list[Run]:
+    """What runs each module once, on inputs of its own: kernels that are timed beside each other share no memory."""
+    inputs = [workload.make_inputs(config, "cuda", SEEDS[0]) for _ in modules]
+    return [partial(workload.run, module, own) for module, own in zip(modules, inputs, strict=True)]
 
 
 def _matrix_dtypes(workload: ModuleType) -> set[torch.dtype]:

@@ -9,7 +9,6 @@ from typing import Any
 
 from kdiag.executors import device_jobs
 from kdiag.executors.bench import Heat, Source, Trial
-from kdiag.executors.correctness.subject import SEEDS
 from kdiag.executors.device_timing import Budget, Flush, interleaved
 from kdiag.executors.paired_statistics import paired_ratio
 from kdiag.workload import Workload, load_kernel, load_module
@@ -50,7 +49,6 @@ def _speedups(
     workload: ModuleType, modules: list[ModuleType], config: dict[str, Any], rounds: int, flush: Flush
 ) -> list[float]:
     """The median paired ratio, parent over candidate, of every module but the first, which is the parent."""
-    inputs = [workload.make_inputs(config, "cuda", SEEDS[0]) for _ in modules]
-    arms = [lambda m=module, i=own: workload.run(m, i) for module, own in zip(modules, inputs, strict=True)]
+    arms = device_jobs.arms(workload, modules, config)
     parent, *others = interleaved(arms, Budget(rounds, rounds, 0.0), flush)
     return [paired_ratio(parent, other).median for other in others]

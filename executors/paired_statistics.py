@@ -6,12 +6,15 @@ symmetry. The figure is the shift that the test finds most plausible, the median
 (Hodges and Lehmann 1963), and the interval holds every shift that the test does not reject.
 """
 
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, sqrt
 
 import numpy as np
 import numpy.typing as npt
+
+from kdiag.records import ConfigurationTiming
 
 TAIL = 1.96  # standard deviations that leave 2.5 % on either side
 # A gain shows where it exceeds the interval by as much again: 1.5 %, under the 2 % that policies ask for.
@@ -49,6 +52,23 @@ def noise_floor(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """How far from 1 the same statistic lies for two runs of one kernel: the larger end of the A/A interval."""
     same = paired_ratio(first, second)
     return max(same.high, 1 / same.low) - 1
+
+
+def timing(name: str, parent: list[float], twin: list[float], candidate: list[float]) -> ConfigurationTiming:
+    """The candidate beside its parent in the configuration `name`; times in ms, round by round, `twin` those of the
+    parent once more.
+    """
+    ratio = paired_ratio(parent, candidate)
+    return ConfigurationTiming(
+        configuration=name,
+        parent_ms=statistics.median(parent),
+        candidate_ms=statistics.median(candidate),
+        speedup=ratio.median,
+        low=ratio.low,
+        high=ratio.high,
+        noise_floor=noise_floor(parent, twin),
+        samples=len(candidate),
+    )
 
 
 def until_settled(sample: Callable[[], Times]) -> Times:

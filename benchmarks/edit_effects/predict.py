@@ -19,11 +19,11 @@ from kdiag import workload as workloads
 from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.registry import propose
 from kdiag.executors.gates.scope import Protected, scope
-from kdiag.loop.compiler import Compiler, of_kernel
+from kdiag.loop.compiler import Compiler, launches_of, of_kernel
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.findings import choose_kernel
 from kdiag.loop.inspection import Pair, inspect
-from kdiag.records import CompileFailure, Proposal
+from kdiag.records import Proposal
 from kdiag.workload import Workload
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +58,7 @@ def chosen(kernel: Kernel, variants: int) -> Iterator[Proposal]:
     """The first applicable proposals of each optimization."""
     compiler = kernel.emulator.compiler
     parent = of_kernel(compiler.compile_one(kernel.source), kernel.kernel)
-    launches = () if isinstance(parent, CompileFailure) else tuple(each.launch for each in parent)
+    launches = launches_of(parent)
     taken: dict[str, int] = {}
     for proposal in propose(Subject(kernel.source, kernel.kernel, compiler.target, launches), compiler.file_name):
         optimization = proposal.variant.optimization

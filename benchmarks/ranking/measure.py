@@ -31,7 +31,7 @@ from kdiag.executors.edits.registry import propose
 from kdiag.executors.gates.no_op import machine_code
 from kdiag.isolate import Died
 from kdiag.loop import headroom
-from kdiag.loop.compiler import Compiler, of_kernel
+from kdiag.loop.compiler import Compiler, launches_of, of_kernel
 from kdiag.loop.findings import choose_kernel
 from kdiag.records import Compilation, CompileFailure, ConfigurationTiming, Gpu, Proposal
 from kdiag.rules.load_metric_sets import counters, parse_capability
@@ -67,8 +67,7 @@ def measure(folder: Path, gpu: Gpu, scratch: Path) -> KernelSteps:
 def _steps(source: str, kernel: str, compiler: Compiler) -> tuple[Step, ...]:
     everything = compiler.compile_one(source)
     parent = of_kernel(everything, kernel)
-    launches = () if isinstance(parent, CompileFailure) else tuple(each.launch for each in parent)
-    subject = Subject(source, kernel, compiler.target, launches)
+    subject = Subject(source, kernel, compiler.target, launches_of(parent))
     offered = [(made, made.source) for made in propose(subject, compiler.file_name) if made.source is not None]
     compiled = compiler.compile([text for _, text in offered])
     seen, steps = {machine_code(parent): "the parent"}, []

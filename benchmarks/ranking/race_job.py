@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 from dataclasses import dataclass
-from functools import partial
 
+from kdiag.executors import device_jobs
 from kdiag.executors.bench import Source
 from kdiag.executors.correctness.judging import label
 from kdiag.executors.device_timing import Budget, Flush, interleaved
-from kdiag.executors.paired_statistics import noise_floor, paired_ratio
+from kdiag.executors.paired_statistics import timing
 from kdiag.records import ConfigurationTiming
 from kdiag.workload import Workload, load_kernel, load_module
 
@@ -32,22 +31,7 @@ def race(request: RaceRequest) -> tuple[tuple[ConfigurationTiming, ...], ...]:
     modules = [load_kernel(kernel_file, each.path, source_hash=each.hash) for each in sources]
     flush, rows = Flush(), []
     for config in workload.configs():
-        inputs = [workload.make_inputs(config, "cuda", 1) for _ in modules]
-        arms = [partial(workload.run, module, own) for module, own in zip(modules, inputs, strict=True)]
+        arms = device_jobs.arms(workload, modules, config)
         parent, twin, *others = interleaved(arms, Budget(seconds=request.seconds), flush)
-        rows.append([_timing(label(config), parent, twin, candidate) for candidate in others])
+        rows.append([timing(label(config), parent, twin, candidate) for candidate in others])
     return tuple(zip(*rows, strict=True))
-
-
-def _timing(name: str, parent: list[float], twin: list[float], candidate: list[float]) -> ConfigurationTiming:
-    ratio = paired_ratio(parent, candidate)
-    return ConfigurationTiming(
-        configuration=name,
-        parent_ms=statistics.median(parent),
-        candidate_ms=statistics.median(candidate),
-        speedup=ratio.median,
-        low=ratio.low,
-        high=ratio.high,
-        noise_floor=noise_floor(parent, twin),
-        samples=len(candidate),
-    )

@@ -1,15 +1,17 @@
 """One edit of one kernel: which variant is meant, what it changes, and what the compiler says of it."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from kdiag.errors import UsageError
 from kdiag.executors.edits.base import Edit, Subject
 from kdiag.executors.edits.registry import EDITS, offer, offers
 from kdiag.executors.gates.pipeline import without_device
-from kdiag.loop.compiler import Compiler, of_kernel
-from kdiag.loop.findings import gather
+from kdiag.loop.candidates import PlanRequest, inputs_of
+from kdiag.loop.compiler import Compiler, launches_of, of_kernel
+from kdiag.loop.findings import Findings, gather
 from kdiag.loop.inspection import Pair, inspection_of
-from kdiag.planner.rank import PlanInputs, rank
+from kdiag.planner.rank import rank
 from kdiag.records import CompileFailure, GateRecord, Proposal, Scalar, Suggestion, Variant
 from kdiag.rules import load_playbook
 
@@ -22,6 +24,11 @@ class EditRequest:
     kernel: str
     file: str
     compiler: Compiler
+
+    @cached_property
+    def findings(self) -> Findings:
+        """What source and compiler say of the kernel."""
+        return gather(self.source, self.kernel, self.compiler)
 
 
 def edit_named(name: str) -> Edit:
@@ -39,10 +46,8 @@ def edit_named(name: str) -> Edit:
 def subject(request: EditRequest) -> tuple[Subject, str]:
     """What an edit looks at, with the captured launches if there is a workload; else why they are missing."""
     compilation = of_kernel(request.compiler.compile_one(request.source), request.kernel)
-    if isinstance(compilation, CompileFailure):
-        return Subject(request.source, request.kernel, request.compiler.target), compilation.message
-    launches = tuple(each.launch for each in compilation)
-    return Subject(request.source, request.kernel, request.compiler.target, launches), ""
+    why_none = compilation.message if isinstance(compilation, CompileFailure) else ""
+    return Subject(request.source, request.kernel, request.compiler.target, launches_of(compilation)), why_none
 
 
 def choose(edit: Edit, request: EditRequest, wanted: str | None) -> tuple[Proposal, tuple[Proposal, ...]]:
@@ -72,18 +77,8 @@ def choose(edit: Edit, request: EditRequest, wanted: str | None) -> tuple[Propos
 
 def expected(request: EditRequest, proposals: tuple[Proposal, ...]) -> tuple[Suggestion, ...]:
     """What the planner expects of these proposals from source and compiler alone, the most promising first."""
-    findings = gather(request.source, request.kernel, request.compiler)
-    inputs = PlanInputs(
-        target=request.compiler.target,
-        diagnosis=findings.diagnosis,
-        headroom=findings.headroom,
-        proposals=proposals,
-        compiled={},
-        parent=findings.compilation,
-        allow_rounding="yes",
-        tried={},
-    )
-    return tuple(s for s in rank(inputs) if s.proposal in proposals)
+    asked = PlanRequest(request.source, request.kernel, request.findings, "yes", proposals=proposals)
+    return tuple(s for s in rank(inputs_of(asked, request.compiler)) if s.proposal in proposals)
 
 
 def compiler_says(request: EditRequest, proposal: Proposal) -> tuple[GateRecord, ...]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.registry import propose
-from kdiag.loop.compiler import Compiler, of_kernel
+from kdiag.loop.compiler import Compiler, launches_of, of_kernel
 from kdiag.loop.experience import features
 from kdiag.loop.findings import Findings
 from kdiag.planner.rank import PlanInputs, rank
@@ -24,9 +24,9 @@ class PlanRequest:
     """One source to plan for. `headroom` is how many times faster the card's limits allow at most.
 
     `proposals` are those of `proposed`, where the source has been planned for before: making them takes seconds.
-    `trials` are those of earlier runs, `start_values` those that kdiag brings along, None for all of these. With `thorough` the most promising variant of every optimization is compiled, not
-    only what may come first; `race` is how many variants of the first one are, so that those which spill or repeat another
-    are known before they are timed. With `by_tier` the bottleneck's tiers come in their order, whatever the cause.
+    `trials` are those of earlier runs, `start_values` those that kdiag brings along, None for all of these. With
+    `thorough` the most promising variant of every optimization is compiled, not only what may come first; `race` is how
+    many variants of the first one are, so that those which spill or repeat another are known before they are timed. With `by_tier` the bottleneck's tiers come in their order, whatever the cause.
     """
 
     source: str
@@ -45,9 +45,8 @@ class PlanRequest:
 
 def proposed(source: str, kernel: str, findings: Findings, compiler: Compiler) -> tuple[Proposal, ...]:
     """What every edit makes of the source, whose findings these are."""
-    parent = findings.compilation
-    launches = () if isinstance(parent, CompileFailure) else tuple(each.launch for each in parent)
-    return propose(Subject(source, kernel, compiler.target, launches), compiler.file_name)
+    subject = Subject(source, kernel, compiler.target, launches_of(findings.compilation))
+    return propose(subject, compiler.file_name)
 
 
 def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
@@ -56,22 +55,7 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
     Candidates are compiled from the top of the ranking down, until the first is one of which the compiler has spoken.
     The others keep their prior, since compiling a tile that spills can take half a minute.
     """
-    proposals = request.proposals
-    if proposals is None:
-        proposals = proposed(request.source, request.kernel, request.findings, compiler)
-    inputs = PlanInputs(
-        target=compiler.target,
-        diagnosis=request.findings.diagnosis,
-        headroom=request.headroom or request.findings.headroom,
-        proposals=proposals,
-        compiled={},
-        parent=request.findings.compilation,
-        allow_rounding=request.allow_rounding,
-        tried=request.tried or {},
-        trials=request.trials + (load_start_values.load() if request.start_values is None else request.start_values),
-        features=features(request.findings),
-        by_tier=request.by_tier,
-    )
+    inputs = inputs_of(request, compiler)
     suggestions = rank(inputs)
     if isinstance(request.findings.compilation, CompileFailure):
         return suggestions  # what its parent cannot be compiled with, no candidate can
@@ -81,6 +65,28 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
         inputs = replace(inputs, compiled={**inputs.compiled, **known})
         suggestions = rank(inputs)
     return suggestions
+
+
+def inputs_of(request: PlanRequest, compiler: Compiler) -> PlanInputs:
+    """What the planner looks at before any candidate is compiled."""
+    proposals, start_values = request.proposals, request.start_values
+    if proposals is None:
+        proposals = proposed(request.source, request.kernel, request.findings, compiler)
+    if start_values is None:
+        start_values = load_start_values.load()
+    return PlanInputs(
+        target=compiler.target,
+        diagnosis=request.findings.diagnosis,
+        headroom=request.headroom or request.findings.headroom,
+        proposals=proposals,
+        compiled={},
+        parent=request.findings.compilation,
+        allow_rounding=request.allow_rounding,
+        tried=request.tried or {},
+        trials=request.trials + start_values,
+        features=features(request.findings),
+        by_tier=request.by_tier,
+    )
 
 
 def _undecided(

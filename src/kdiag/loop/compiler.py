@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kdiag.diagnose.compiler.compile import compile_workload
-from kdiag.records import Compilation, CompileFailure
+from kdiag.records import Compilation, CompileFailure, Launch
 from kdiag.workload import CommandWorkload, Workload, source_hash
 
 # What tileiras 13.4 takes as --gpu-name.
@@ -52,6 +52,11 @@ class Compiler:
     def compile_one(self, source: str) -> Compilation:
         """What the compiler says of one source."""
         return self.compile([source])[source_hash(source)]
+
+
+def launches_of(compilation: Compilation) -> tuple[Launch, ...]:
+    """The launches that were captured of what was compiled; none of a failure."""
+    return () if isinstance(compilation, CompileFailure) else tuple(each.launch for each in compilation)
 
 
 def of_kernel(compilation: Compilation, kernel: str, before: Compilation = ()) -> Compilation:

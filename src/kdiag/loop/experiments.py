@@ -8,7 +8,7 @@ from kdiag.executors.repo import Worktree
 from kdiag.executors.stopping import Progress, attempts, round_status
 from kdiag.loop.attempt import Arena
 from kdiag.loop.target import Goal
-from kdiag.records import Iteration
+from kdiag.records import Iteration, parts
 from kdiag.reporters.markdown import Round, experiments_log, final_line, with_section, write_atomically
 from kdiag.rules import load_playbook
 
@@ -45,7 +45,8 @@ def _section(arena: Arena, iterations: Sequence[Iteration], goal: Goal | None, b
 
 
 def _round(row: Iteration, goal: Goal | None, before: Times) -> Round:
-    optimization = load_playbook.load().get(row.optimization)
+    (first, _), *_ = parts(row.optimization, row.variant)  # of a pair the first
+    optimization = load_playbook.load().get(first)
     metric = goal.rate_of(row, before) if goal else None
     progress = Progress(1, 0.0, metric=metric, target=goal.wanted if goal else None)
     met = row.verdict == "keep" and round_status(row, progress, last=False) == "TARGET_MET"

@@ -11,7 +11,7 @@ from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.registry import EDITS, offers, unified_diff
 from kdiag.executors.gates.effect import effect
 from kdiag.loop.candidates import PlanRequest
-from kdiag.loop.compiler import Compiler, of_kernel
+from kdiag.loop.compiler import Compiler, launches_of, of_kernel
 from kdiag.loop.inspection import said
 from kdiag.planner.gain import capped, elsewhere, sources, time_saved
 from kdiag.planner.graph import bundled, relations
@@ -101,8 +101,7 @@ def combined(first: Proposal, edge: Edge, request: PlanRequest, compiler: Compil
     between = of_kernel(compiler.compile_one(first.source), request.kernel, before)
     if isinstance(between, CompileFailure):
         return None
-    launches = tuple(each.launch for each in between)
-    subject = Subject(first.source, request.kernel, compiler.target, launches)
+    subject = Subject(first.source, request.kernel, compiler.target, launches_of(between))
     edit = next(edit for edit in EDITS if edit.id == edge.optimization)
     for second in offers(edit, subject, compiler.file_name):
         if second.source in (None, request.source) or not matches(edge.target_variant, second.variant.name):
