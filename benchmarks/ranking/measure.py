@@ -37,7 +37,7 @@ from kdiag.records import Compilation, CompileFailure, ConfigurationTiming, Gpu,
 from kdiag.rules.load_metric_sets import counters, parse_capability
 from kdiag.workload import Workload, source_hash
 
-CHECKED_AT_ONCE, TIMED_AT_ONCE = 16, 10
+CHECKED_AT_ONCE, TIMED_AT_ONCE = 12, 10
 CHECK_S = 60.0  # an edit that tunes at its first call may take longer; it then counts as one that gave no answer
 Applicable = list[tuple[Proposal, str]]
 
