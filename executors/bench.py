@@ -92,12 +92,8 @@ class Counters:
 
 @dataclass(frozen=True)
 class Heat:
-    """Candidates beside one parent, in the order asked: their checks, and the median speed-ups by configuration.
+    """Candidates beside one parent: their median speed-ups by configuration, in the order asked."""
 
-    `speedups` are empty where a check failed: wrong code is not timed.
-    """
-
-    trials: tuple[Trial, ...]
     speedups: tuple[tuple[float, ...], ...]
 
 
@@ -123,10 +119,14 @@ class Bench(Protocol):
 
 @runtime_checkable
 class Races(Protocol):
-    """A bench that also times many candidates at once, roughly, to find out which deserves a trial."""
+    """A bench that also checks and times many candidates at once, roughly, to find out which deserves a trial."""
 
-    def race(self, parent: Path, candidates: Sequence[Path], rounds: int, *, check: bool) -> Heat | Died:
-        """Check every candidate, if asked to, and time those that are right."""
+    def checks(self, parent: Path, candidates: Sequence[Path]) -> tuple[Trial | Died, ...]:
+        """What is required of every version, checked of each candidate; nothing is timed."""
+        ...
+
+    def race(self, parent: Path, candidates: Sequence[Path], rounds: int) -> Heat | Died:
+        """Time candidates that are right interleaved with `parent`."""
         ...
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -14,7 +15,7 @@ from kdiag import isolate
 from kdiag.errors import KdiagError, ToolMissing, UsageError
 from kdiag.executors import gpu_pool
 from kdiag.executors.bench import Baseline, Counters, Heat, Source, Trial
-from kdiag.executors.ncu.collect import NoCounters, collect
+from kdiag.executors.ncu.collect import NoCounters, Waiting, prepare
 from kdiag.executors.pm_sampling.sample import request as sampling_of
 from kdiag.executors.pm_sampling.sample import sample
 from kdiag.isolate import Died
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
     from kdiag.executors.device_jobs import BaselineRequest
 
 PROBE_S = 120.0  # the first child also waits for the server's `import torch`
-
-RACER_S = 10.0  # a racer compiles in about a second and is checked in every configuration
+# Racers whose checks share the card: most of a check is compiling, on a core of its own, and the rest is memory.
+CHECKED_AT_ONCE = 4
+Profiler = tuple[
+    "tempfile.TemporaryDirectory[str]", Waiting | NoCounters
+]  # where the report will be, and who writes it
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class DeviceBench:
     timeout_s: float = 120.0
     gpus: tuple[Executor, ...] = ()
     _admitted: set[str] = field(init=False, default_factory=set)
+    _profilers: dict[str, Profiler] = field(init=False, default_factory=dict)
 
     def gpu(self) -> Gpu | None:
         """The card that measures."""
@@ -68,12 +73,21 @@ class DeviceBench:
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
         """Profile the second launch of `kernel` in the first configuration with Nsight Compute."""
-        with tempfile.TemporaryDirectory(prefix="kdiag-ncu-") as folder:
-            report = Path(folder) / "counters.ncu-rep"
-            answer = collect(self.workload, source, kernel, self.metrics, report)
+        folder, waiting = self._profilers.pop(kernel) if kernel in self._profilers else self._profiler(kernel)
+        with folder:
+            answer = waiting if isinstance(waiting, NoCounters) else waiting.collect(source)
             if isinstance(answer, NoCounters):
                 return Died("error", answer.reason)
-            return Counters(self.read_report(report, kernel))
+            self.get_ready(kernel)
+            return Counters(self.read_report(answer, kernel))
+
+    def get_ready(self, kernel: str) -> None:
+        """Start a profiler of `kernel` that waits, so that the next counters of it are there in two seconds, not eight."""
+        self._profilers[kernel] = self._profiler(kernel)
+
+    def _profiler(self, kernel: str) -> Profiler:
+        folder = tempfile.TemporaryDirectory(prefix="kdiag-ncu-")
+        return folder, prepare(self.workload, kernel, self.metrics, Path(folder.name) / "counters.ncu-rep")
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         """Check `candidate`, then time it interleaved with `parent`."""
@@ -86,14 +100,29 @@ class DeviceBench:
         answers = gpu_pool.on_each(self.gpus, device_jobs.trial, requests, self.timeout_s)
         return gpu_pool.joined(answers, "timings")
 
-    def race(self, parent: Path, candidates: Sequence[Path], rounds: int, *, check: bool) -> Heat | Died:
+    def checks(self, parent: Path, candidates: Sequence[Path]) -> tuple[Trial | Died, ...]:
+        """Check each candidate in a child of its own, which also fills the cache of cuTile's compiler.
+
+        One that died is checked again by itself: several together may want more memory than the card has.
+        """
+        from kdiag.executors import device_jobs
+
+        requests = [device_jobs.TrialRequest(self.workload, Source.of(parent), Source.of(one)) for one in candidates]
+        at_once = min(CHECKED_AT_ONCE, os.cpu_count() or 1)
+        answers = isolate.run_all(device_jobs.check, requests, at_once=at_once, timeout_s=self.timeout_s)
+        again = [isinstance(answer, Died) and answer.kind != "timeout" for answer in answers]
+        return tuple(
+            isolate.run(device_jobs.check, request, timeout_s=self.timeout_s) if retry else answer
+            for request, answer, retry in zip(requests, answers, again, strict=True)
+        )
+
+    def race(self, parent: Path, candidates: Sequence[Path], rounds: int) -> Heat | Died:
         """Time the candidates interleaved with `parent`, in one child: what one of them breaks ends the heat."""
         from kdiag.executors import device_race
 
         racers = tuple(map(Source.of, candidates))
-        request = device_race.RaceRequest(self.workload, Source.of(parent), racers, rounds, check)
-        timeout_s = self.timeout_s + RACER_S * len(racers)
-        return isolate.run(device_race.race, request, timeout_s=timeout_s)
+        request = device_race.RaceRequest(self.workload, Source.of(parent), racers, rounds)
+        return isolate.run(device_race.race, request, timeout_s=self.timeout_s)
 
     def samples(self, source: Path, kernel: str) -> Counters | Died:
         """Sample the counters of `kernel` in the first configuration while it is launched over and over."""

@@ -20,6 +20,7 @@ from kdiag.records import Gpu
 Answer = Gpu | Baseline | Counters | Heat | Trial | Died
 Given = TypeVar("Given", bound=Answer | None)
 KINDS: tuple[type[Answer], ...] = (Gpu, Baseline, Counters, Heat, Trial, Died)
+NO_RACES = Died("error", "candidates are timed one at a time here")
 ANSWERS = {kind.__name__: kind for kind in KINDS}
 
 
@@ -57,11 +58,17 @@ class RecordingBench:
             answer = self.bench.samples(source, kernel)
         return self._append(_key("samples", source), answer)
 
-    def race(self, parent: Path, candidates: Sequence[Path], rounds: int, *, check: bool) -> Heat | Died:
-        """As the recorded bench."""
-        answer: Heat | Died = Died("error", "candidates are timed one at a time here")
+    def checks(self, parent: Path, candidates: Sequence[Path]) -> tuple[Trial | Died, ...]:
+        """As the recorded bench, an answer for each candidate."""
+        answers: tuple[Trial | Died, ...] = (NO_RACES,) * len(candidates)
         if isinstance(self.bench, Races):
-            answer = self.bench.race(parent, candidates, rounds, check=check)
+            answers = self.bench.checks(parent, candidates)
+        keys = [_key("check", parent, candidate) for candidate in candidates]
+        return tuple(self._append(key, answer) for key, answer in zip(keys, answers, strict=True))
+
+    def race(self, parent: Path, candidates: Sequence[Path], rounds: int) -> Heat | Died:
+        """As the recorded bench."""
+        answer = self.bench.race(parent, candidates, rounds) if isinstance(self.bench, Races) else NO_RACES
         return self._append(_key(f"race {rounds}", parent, *candidates), answer)
 
     def _append(self, key: str, answer: Given) -> Given:
@@ -121,13 +128,24 @@ class ReplayBench:
         """The recorded samples of exactly this source; Died where the recorded run took none at all."""
         return self._never("samples") or self._counted("samples", source)
 
-    def race(self, parent: Path, candidates: Sequence[Path], rounds: int, *, check: bool) -> Heat | Died:
+    def checks(self, parent: Path, candidates: Sequence[Path]) -> tuple[Trial | Died, ...]:
+        """The recorded checks of exactly these pairs; Died where the recorded run held no race at all."""
+        if (never := self._never("race")) is not None:
+            return (never,) * len(candidates)
+        return tuple(self._check(parent, candidate) for candidate in candidates)
+
+    def race(self, parent: Path, candidates: Sequence[Path], rounds: int) -> Heat | Died:
         """The recorded heat of exactly these sources; Died where the recorded run held no race at all."""
         if (never := self._never("race")) is not None:
             return never
         key = _key(f"race {rounds}", parent, *candidates)
         answer = self._next(key, f"a race of {len(candidates)} candidates")
         assert isinstance(answer, Heat | Died)
+        return answer
+
+    def _check(self, parent: Path, candidate: Path) -> Trial | Died:
+        answer = self._next(_key("check", parent, candidate), f"a check of {candidate.name}")
+        assert isinstance(answer, Trial | Died)
         return answer
 
     def _counted(self, kind: str, source: Path) -> Counters | Died:

@@ -6,7 +6,7 @@ from kdiag.errors import UsageError
 from kdiag.executors.bench import Source, Trial
 from kdiag.executors.replay import RecordingBench, ReplayBench
 from kdiag.isolate import Died
-from kdiag.records import ConfigurationCheck
+from kdiag.records import Gpu
 from kdiag.workload import Workload
 from text_bench import TextBench
 
@@ -22,35 +22,44 @@ def test_races_and_samples_are_recorded_and_replayed(tmp_path):
     parent, first, second = sources(tmp_path, "1", "0.5", "0.8")
     recording = RecordingBench(TextBench(float, float), tmp_path / "record.jsonl")
     before = ReplayBench(tmp_path / "record.jsonl")
-    assert before.race(parent, [first], 4, check=True) == Died("error", "the recording holds no race")
+    none = Died("error", "the recording holds no race")
+    assert (before.race(parent, [first], 4), before.checks(parent, [first])) == (none, (none,))
     assert before.samples(first, "kernel") == Died("error", "the recording holds no samples")
-    told = recording.race(parent, [first, second], 4, check=True), recording.samples(first, "kernel")
+
+    def ask(bench):
+        several = parent, [first, second]
+        return bench.checks(*several), bench.race(*several, 4), bench.samples(first, "kernel")
+
+    told = ask(recording)
     replay = ReplayBench(tmp_path / "record.jsonl")
-    assert (replay.race(parent, [first, second], 4, check=True), replay.samples(first, "kernel")) == told
+    assert ask(replay) == told
     for asked in ((parent, [second, first], 4), (parent, [first, second], 8)):
         with pytest.raises(UsageError, match="holds no record of a race"):
-            replay.race(*asked, check=True)
+            replay.race(*asked)
 
 
-def test_only_right_racers_are_timed_in_the_child(tmp_path, monkeypatch):
+def test_racers_are_timed_beside_their_parent_in_each_configuration(tmp_path, monkeypatch):
     pytest.importorskip("torch")
     from kdiag.executors import device_race
 
-    paths = sources(tmp_path, "MS = 4.0", "MS = 2.0", "MS = 0.0", "MS = 8.0")
+    paths = sources(tmp_path, "MS = 4.0", "MS = 2.0", "MS = 8.0")
     described = tmp_path / "workload.py"
     described.write_text(
         "def configs(): return [{}, {}]\ndef make_inputs(*_): pass\ndef run(module, _): return module.MS\n"
     )
-
-    def check(request):
-        right = "0.0" not in request.candidate.path.read_text()
-        return Trial((ConfigurationCheck("a", right, None, None),), ())
-
-    monkeypatch.setattr(device_race.device_jobs, "check", check)
     monkeypatch.setattr(device_race, "Flush", lambda: None)
     monkeypatch.setattr(device_race, "interleaved", lambda arms, budget, _: [[arm()] * budget.least for arm in arms])
     parent, *racers = map(Source.of, paths)
-    request = device_race.RaceRequest(Workload(described, paths[0], True), parent, tuple(racers), 4, check=True)
-    heat = device_race.race(request)
-    assert heat.speedups == ((2.0, 2.0), (), (0.5, 0.5))
-    assert [trial.passed for trial in heat.trials] == [True, False, True]
+    heat = device_race.race(device_race.RaceRequest(Workload(described, paths[0], True), parent, tuple(racers), 4))
+    assert heat.speedups == ((2.0, 2.0), (0.5, 0.5))
+
+
+def test_a_candidate_that_died_among_others_is_checked_again_by_itself(tmp_path, monkeypatch):
+    device_bench = pytest.importorskip("kdiag.executors.device_bench")
+    pytest.importorskip("torch")
+    right, died, late = Trial((), ()), Died("error", "out of memory"), Died("timeout", "no answer")
+    monkeypatch.setattr(device_bench.isolate, "run_all", lambda *_, **__: (right, died, late))
+    monkeypatch.setattr(device_bench.isolate, "run", lambda *_, **__: right)
+    paths = sources(tmp_path, "1", "2", "3", "4")
+    bench = device_bench.DeviceBench(Workload(paths[0], paths[0], True), Gpu("", "9.0", 1), (), lambda *_: {})
+    assert bench.checks(paths[0], paths[1:]) == (right, right, late)

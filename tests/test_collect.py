@@ -1,6 +1,8 @@
 """Runs of ncu, played by a stand-in that is really run: what is kept, what is said, and what is left behind."""
 
+import os
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +12,7 @@ from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import UsageError
 from kdiag.executors.ncu import collect as collecting
 from kdiag.executors.ncu import output as ncu_output
-from kdiag.executors.ncu.collect import NoCounters, collect, profile_command
+from kdiag.executors.ncu.collect import NoCounters, Waiting, collect, prepare, profile_command
 from kdiag.executors.ncu.command import NcuOptions
 from kdiag.executors.ncu.failures import (
     ApplicationFailed,
@@ -26,7 +28,7 @@ from kdiag.executors.ncu.failures import (
 )
 from kdiag.executors.ncu.output import Collected
 from kdiag.workload import Workload
-from ncu_machine import FILL, MATMUL, SOFTMAX, Machine, machine
+from ncu_machine import FILL, MATMUL, SOFTMAX, Machine, ended, machine
 
 __all__ = ["machine"]
 
@@ -198,3 +200,41 @@ def test_a_workload_without_counters(
     answer = collect(workload(machine.folder), Path("k.py"), "softmax_kernel", ("a",), machine.report)
     assert isinstance(answer, NoCounters)
     assert says in answer.reason
+
+
+def test_a_profile_that_waits_is_told_its_source_and_ends_with_whoever_started_it(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+):
+    waits = machine.folder / "waits"
+    waits.write_text(f"#!/bin/sh\ndd if=$4 of={machine.folder}/told bs=4096 count=1\n")
+    waits.chmod(0o755)
+    monkeypatch.setattr(collecting.sys, "executable", str(waits))
+    machine.plays("good", SOFTMAX, SOFTMAX)
+    waiting = prepare(workload(machine.folder), "softmax_kernel", ("a",), machine.report)
+    forgotten = prepare(workload(machine.folder), "softmax_kernel", ("a",), machine.folder / "other.ncu-rep")
+    assert isinstance(waiting, Waiting)
+    assert isinstance(forgotten, Waiting)
+    pid = forgotten.started.process.pid
+    del forgotten
+    assert ended(pid)
+    assert not machine.report.exists()
+    assert waiting.collect(Path("k.py")) == machine.report
+    assert (machine.folder / "told").read_text() == str(Path("k.py").absolute())
+
+
+def test_a_target_that_nobody_tells_anything_ends(tmp_path: Path):
+    pytest.importorskip("torch")
+    from kdiag.executors.ncu.profile_target import told
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(SystemExit, match="nobody asks"):
+        told(pipe)
+    writer = os.open(pipe, os.O_RDWR)
+    later = threading.Timer(0.1, os.write, (writer, b"/a/kernel.py"))
+    later.start()
+    assert (told(pipe), told(tmp_path)) == (Path("/a/kernel.py"), tmp_path)
+    gone = threading.Timer(0.1, os.close, (writer,))
+    gone.start()
+    with pytest.raises(SystemExit, match="nobody asks"):
+        told(pipe)

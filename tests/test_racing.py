@@ -11,31 +11,38 @@ from kdiag.records import ConfigurationCheck
 from test_tree import suggest
 
 
-def trial(right):
-    return Trial((ConfigurationCheck("a", right, None, None),), ())
+def check(racers, speeds):
+    """None is wrong code, a text says how it died."""
+    found = [speeds[name(racer)] for racer in racers]
+    return [
+        Died("crash", each) if isinstance(each, str) else Trial((ConfigurationCheck("a", bool(each), None, None),), ())
+        for each in found
+    ]
+
+
+def name(racer):
+    return racer.variant.replace("=", "_")
 
 
 def run(**speeds):
-    """The result of a race, and who ran in which heat; None is wrong code."""
+    """The result of a race, and who ran in which heat."""
     heats = []
 
-    def time(racers, rounds, check):
-        names = [racer.variant.replace("=", "_") for racer in racers]
-        heats.append((names, rounds, check))
-        trials = tuple(trial(speeds[name] is not None) if check else Trial((), ()) for name in names)
-        return Heat(trials, tuple(speeds[name] or () for name in names))
+    def time(racers, rounds):
+        heats.append((list(map(name, racers)), rounds))
+        return Heat(tuple(speeds[name(racer)] for racer in racers))
 
-    racers = [suggest(n, "G", name.replace("_", "=")) for n, name in enumerate(speeds, 1)]
-    return race(racers, time, 2.0), heats
+    racers = [suggest(n, "G", each.replace("_", "=")) for n, each in enumerate(speeds, 1)]
+    return race(racers, lambda racers: check(racers, speeds), time, 2.0), heats
 
 
 def test_half_of_them_go_on_with_twice_the_rounds():
     result, heats = run(**{f"v{n}": (1 + n / 10,) for n in range(8)})
     assert result.winner.variant == "v7"
-    assert [(len(names), rounds, check) for names, rounds, check in heats] == [
-        (8, FIRST_ROUNDS, True),
-        (4, 2 * FIRST_ROUNDS, False),
-        (2, 4 * FIRST_ROUNDS, False),
+    assert [(len(names), rounds) for names, rounds in heats] == [
+        (8, FIRST_ROUNDS),
+        (4, 2 * FIRST_ROUNDS),
+        (2, 4 * FIRST_ROUNDS),
     ]
     assert [(s.variant, s.fate) for s in result.standings] == [(f"v{n}", "won" if n == 7 else "lost") for n in range(8)]
 
@@ -48,7 +55,7 @@ def test_the_fastest_wins_wherever_it_stands(order):
 def test_wrong_code_is_never_timed_and_never_wins():
     result, heats = run(a=(1.0,), b=None, c=(1.2,), d=None)
     assert (result.winner.variant, {racer.variant for racer, _ in result.wrong}) == ("c", {"b", "d"})
-    assert not {"b", "d"} & {name for names, _, _ in heats[1:] for name in names}
+    assert not {"b", "d"} & {name for names, _ in heats for name in names}
     nobody, _ = run(a=None, b=None)
     assert (nobody.winner, len(nobody.wrong), nobody.closed) == (None, 2, {})
     assert run(a=None, b=(0.5,))[0].winner.variant == "b"
@@ -66,7 +73,16 @@ def test_a_faster_loser_that_turns_another_knob_stays_open():
     assert set(run(exp2=(1.2,), division=(1.1,))[0].closed) == {"division"}
 
 
-def test_a_heat_that_dies_leaves_the_first():
+def test_one_that_dies_alone_does_not_end_the_race():
+    result, heats = run(a=(1.1,), b="illegal access", c=(1.2,))
+    assert (result.winner.variant, result.died) == ("c", None)
+    assert [(racer.variant, answer.message) for racer, answer in result.wrong] == [("b", "illegal access")]
+    assert "b" not in heats[0][0]
+
+
+def test_a_race_that_dies_leaves_the_first():
     racers = [suggest(1, "G", "a"), suggest(2, "G", "b")]
-    result = race(racers, lambda *_: Died("crash", "illegal access"), 2.0)
-    assert (result.winner, result.standings, result.died.message) == (racers[0], (), "illegal access")
+    died = Died("crash", "illegal access")
+    for checks, time in (((died, died), None), (check(racers, {"a": (1.0,), "b": (1.0,)}), lambda *_: died)):
+        result = race(racers, lambda _, checks=checks: checks, time, 2.0)
+        assert (result.winner, result.standings, result.died) == (racers[0], (), died)

@@ -42,12 +42,14 @@ class TextBench:
         timing = ConfigurationTiming("a", before, after, speedup, 0.998 * speedup, 1.002 * speedup, 0.002, 50)
         return Trial(_checks(right=True), (timing,))
 
-    def race(self, parent: Path, candidates: Sequence[Path], rounds: int, *, check: bool) -> Heat | Died:
+    def checks(self, parent: Path, candidates: Sequence[Path]) -> tuple[Trial | Died, ...]:
+        return tuple(Trial(_checks(right=self.ms(path.read_text()) is not None), ()) for path in candidates)
+
+    def race(self, parent: Path, candidates: Sequence[Path], rounds: int) -> Heat | Died:
         if self.dies:
             return Died("crash", f"an illegal memory access in {rounds} rounds")
         before, times = self.ms(parent.read_text()) or 1.0, [self.ms(path.read_text()) for path in candidates]
-        trials = tuple(Trial(_checks(right=ms is not None) if check else (), ()) for ms in times)
-        return Heat(trials, tuple((before / ms,) if ms else () for ms in times))
+        return Heat(tuple((before / ms,) for ms in times if ms is not None))
 
 
 def _checks(*, right: bool) -> tuple[ConfigurationCheck, ...]:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -26,15 +25,11 @@ def compile_workload(
     """
     if reason := cannot_compile():
         return (CompileFailure("unavailable", reason),) * len(sources)
-    isolate.warm_up()
-    pool = ThreadPoolExecutor(os.cpu_count() or 1)
-    try:
-        return tuple(pool.map(lambda source: _one(workload, source, target, timeout_s), sources))
-    except KeyboardInterrupt:
-        isolate.kill_all()  # or the threads would wait for their children to the end
-        raise
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    from kdiag.diagnose.compiler.job import CompileRequest, compile_source
+
+    requests = [CompileRequest(workload, source, target, cache_folder()) for source in sources]
+    answers = isolate.run_all(compile_source, requests, at_once=os.cpu_count() or 1, timeout_s=timeout_s)
+    return tuple(CompileFailure(each.kind, each.message) if isinstance(each, Died) else each for each in answers)
 
 
 def cannot_compile() -> str | None:
@@ -42,14 +37,6 @@ def cannot_compile() -> str | None:
     missing = [package for module, package in NEEDED.items() if not _installed(module)]
     verb = "is" if len(missing) == 1 else "are"
     return f'{" and ".join(missing)} {verb} not installed; run pip install "kdiag[gpu]".' if missing else None
-
-
-def _one(workload: Workload, source: Path, target: str, timeout_s: float) -> Compilation:
-    from kdiag.diagnose.compiler.job import CompileRequest, compile_source
-
-    request = CompileRequest(workload, source, target, cache_folder())
-    answer = isolate.run(compile_source, request, timeout_s=timeout_s)
-    return CompileFailure(answer.kind, answer.message) if isinstance(answer, Died) else answer
 
 
 def _installed(module: str) -> bool:

@@ -3,8 +3,10 @@
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +17,12 @@ from kdiag.executors.ncu.command import NcuOptions, command_line, compute_capabi
 from kdiag.executors.ncu.failures import Interrupted, NcuFailed, NcuMissing, NoKernels, ProfilerError, TimedOut
 from kdiag.executors.ncu.messages import Heard, read_messages
 from kdiag.executors.ncu.output import Collected, judge
-from kdiag.executors.ncu.process import Ended, run
+from kdiag.executors.ncu.process import Ended, start, stop, watch
 from kdiag.rules.load_metric_sets import metric_set
 from kdiag.workload import Workload
 
 WORKLOAD_S = 120.0
+LOG = "ncu.log"
 _NCU_LINE = re.compile(r"^==(?:PROF|WARNING|ERROR)==.*$", re.MULTILINE)
 
 
@@ -44,7 +47,8 @@ def profile_command(
     require(command)
     by_name = not chosen.ncu_set and not chosen.sections
     what = what_to_collect(chosen, compute_capability() if by_name else None)
-    return _run_ncu(what, options, report, command, os.environ, show)
+    folder = tempfile.TemporaryDirectory(prefix="kdiag-ncu-")
+    return _finish(_start(what, options, report, command, os.environ, folder), show)
 
 
 def require(command: Sequence[str]) -> str:
@@ -68,49 +72,100 @@ def collect(workload: Workload, source: Path, kernel: str, metrics: Sequence[str
 
     The kernel is selected by name, or PyTorch's own kernels (fills, random numbers) would be profiled with it.
     """
+    waiting = prepare(workload, kernel, metrics, report)
+    return waiting if isinstance(waiting, NoCounters) else waiting.collect(source)
+
+
+@dataclass
+class Waiting:
+    """A profile whose ncu has started: its target loads torch, 5 s of the 8 that a profile takes, and waits for a source.
+
+    It ends with this process, however that ends: nothing holds the other end of its pipe then.
+    """
+
+    workload: Workload
+    kernel: str
+    started: "_Started"
+    pipe: int
+
+    def __post_init__(self) -> None:
+        weakref.finalize(self, stop, self.started.process)
+        weakref.finalize(self, os.close, self.pipe)
+
+    def collect(self, source: Path) -> Path | NoCounters:
+        """The report of this source; once."""
+        os.write(self.pipe, str(source.absolute()).encode())
+        try:
+            collected = _finish(self.started, _discard)
+        except Interrupted:
+            raise KeyboardInterrupt from None
+        except NoKernels:
+            return NoCounters(
+                f"ncu profiled nothing: {self.workload.path.name} does not launch {self.kernel} twice in its first "
+                "configuration."
+            )
+        except TimedOut:
+            return NoCounters(f"ncu did not end within {WORKLOAD_S:g} s.")
+        except KdiagError as error:
+            return NoCounters(str(error))
+        if collected.report is None or collected.failed_kernels or collected.notes:
+            return NoCounters(" ".join(collected.notes))
+        return collected.report
+
+
+def prepare(workload: Workload, kernel: str, metrics: Sequence[str], report: Path) -> Waiting | NoCounters:
+    """Start what `collect` runs, up to the source, so that it can be had soon."""
     options = NcuOptions(kernel=f"^{re.escape(kernel)}$", launch_skip=1, launch_count=1, timeout_s=WORKLOAD_S)
-    command = [sys.executable, "-m", "kdiag.executors.ncu.profile_target", str(workload.path), str(source)]
     env = {**os.environ, **isolate.environment.get(), "PYTHONDONTWRITEBYTECODE": "1"}
+    folder = tempfile.TemporaryDirectory(prefix="kdiag-ncu-")
+    pipe = Path(folder.name) / "source"
+    os.mkfifo(pipe)
+    descriptor = os.open(pipe, os.O_RDWR)  # to read as well, or it would wait for the target
+    command = [sys.executable, "-m", "kdiag.executors.ncu.profile_target", str(workload.path), str(pipe)]
     try:
-        collected = _run_ncu(("--metrics", ",".join(metrics)), options, report, command, env, _discard)
-    except Interrupted:
-        raise KeyboardInterrupt from None
-    except NoKernels:
-        return NoCounters(
-            f"ncu profiled nothing: {workload.path.name} does not launch {kernel} twice in its first configuration."
-        )
-    except TimedOut:
-        return NoCounters(f"ncu did not end within {WORKLOAD_S:g} s.")
+        started = _start(("--metrics", ",".join(metrics)), options, report, command, env, folder)
     except KdiagError as error:
+        os.close(descriptor)
         return NoCounters(str(error))
-    if collected.report is None or collected.failed_kernels or collected.notes:
-        return NoCounters(" ".join(collected.notes))
-    return collected.report
+    return Waiting(workload, kernel, started, descriptor)
 
 
-def _run_ncu(
+@dataclass(frozen=True)
+class _Started:
+    """An ncu that runs, and the folder with its log, which goes with it."""
+
+    process: subprocess.Popen[bytes]
+    folder: "tempfile.TemporaryDirectory[str]"
+    options: NcuOptions
+    report: Path
+
+
+def _start(
     what: Sequence[str],
     options: NcuOptions,
     report: Path,
     command: Sequence[str],
     env: Mapping[str, str],
-    show: Callable[[str], object],
-) -> Collected:
-    """The one place that runs ncu: check the report's place, run, read what ncu said, judge."""
+    folder: "tempfile.TemporaryDirectory[str]",
+) -> _Started:
+    """Check the report's place and start ncu. Raises UsageError, NcuMissing or NcuFailed."""
     ncu = require(command)
     _check_place(report)
-    with tempfile.TemporaryDirectory(prefix="kdiag-ncu-") as folder:
-        log = Path(folder) / "ncu.log"
-        words = command_line(ncu, what, options, report, log, command)
-        try:
-            ended = run(words, env, options.timeout_s, show)
-        except OSError as error:
-            raise NcuFailed(
-                f"{ncu} does not start ({error.strerror or error}): install Nsight Compute again."
-            ) from error
-        heard = _hear(ended, log)
+    words = command_line(ncu, what, options, report, Path(folder.name) / LOG, command)
     try:
-        return judge(ended, heard, options, report)
+        return _Started(start(words, env), folder, options, report)
+    except OSError as error:
+        raise NcuFailed(f"{ncu} does not start ({error.strerror or error}): install Nsight Compute again.") from error
+
+
+def _finish(started: _Started, show: Callable[[str], object]) -> Collected:
+    """The one place that waits for ncu: read what it said, and judge."""
+    report = started.report
+    with started.folder as folder:
+        ended = watch(started.process, started.options.timeout_s, show)
+        heard = _hear(ended, Path(folder) / LOG)
+    try:
+        return judge(ended, heard, started.options, report)
     except ProfilerError:
         if not heard.profiled:
             report.unlink(missing_ok=True)

@@ -44,13 +44,13 @@ class _Stream:
 
 
 def run(command: Sequence[str], env: Mapping[str, str], timeout_s: float, show: Callable[[str], object]) -> Ended:
-    """Run `command` without input until it ends, the time is over, or the user interrupts; never raises for these.
+    """`watch` a command that is started now. Raises OSError when the program cannot be started."""
+    return watch(start(command, env), timeout_s, show)
 
-    `show` gets both streams as they come. A command that has to be stopped gets an interrupt first, as from a
-    terminal, so that ncu can write its report; what is left of its process group after that is killed.
-    Raises OSError when the program cannot be started.
-    """
-    process = subprocess.Popen(
+
+def start(command: Sequence[str], env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start `command` without input, in a process group of its own. Raises OSError when that cannot be."""
+    return subprocess.Popen(
         command,
         env=dict(env),
         stdin=subprocess.DEVNULL,
@@ -58,6 +58,14 @@ def run(command: Sequence[str], env: Mapping[str, str], timeout_s: float, show: 
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
+
+
+def watch(process: subprocess.Popen[bytes], timeout_s: float, show: Callable[[str], object]) -> Ended:
+    """Wait until a process ends, the time is over, or the user interrupts; never raises for these.
+
+    `show` gets both streams as they come. A command that has to be stopped gets an interrupt first, as from a
+    terminal, so that ncu can write its report; what is left of its process group after that is killed.
+    """
     assert process.stdout is not None
     assert process.stderr is not None
     streams: dict[IO[bytes], _Stream] = {process.stdout: _Stream(show), process.stderr: _Stream(show)}
@@ -101,6 +109,13 @@ def _read(process: subprocess.Popen[bytes], streams: Mapping[IO[bytes], _Stream]
                     selector.unregister(key.fileobj)
             if (ended and not ready) or time.monotonic() > deadline:
                 return ended
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and its group, unless it has ended."""
+    if process.poll() is None:
+        _signal(process, signal.SIGKILL)
+        process.wait()
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

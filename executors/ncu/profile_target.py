@@ -1,15 +1,31 @@
 """The process that Nsight Compute profiles: `python -m kdiag.executors.ncu.profile_target WORKLOAD SOURCE`.
 
-It runs the first configuration twice; the first launch warms caches and is skipped by the profiler. With a third word,
-`smallest`, compute-sanitizer watches it: it runs the smallest configuration there is once.
+It runs the first configuration twice; the first launch warms caches and is skipped by the profiler. SOURCE may be a named
+pipe, which tells the path of the source when there is one. With a third word, `smallest`, compute-sanitizer watches it:
+it runs the smallest configuration there is once.
 """
 
+import os
+import select
 import sys
 from pathlib import Path
 
 import torch
 
 from kdiag.workload import Workload, load_kernel, load_module, read
+
+
+def told(source: Path) -> Path:
+    """The path that a named pipe tells, or that of any other file itself. Ends the process if nobody is left to tell it."""
+    if not source.is_fifo():
+        return source
+    pipe = os.open(source, os.O_RDONLY | os.O_NONBLOCK)  # does not wait for a writer who has gone
+    try:
+        path = os.read(pipe, select.PIPE_BUF)
+    except BlockingIOError:  # there is one, who has said nothing yet
+        select.select([pipe], [], [])
+        path = os.read(pipe, select.PIPE_BUF)
+    return Path(path.decode() or sys.exit("nobody asks for a profile any more"))
 
 
 def main(workload_path: Path, source: Path, *, smallest: bool) -> None:
@@ -29,4 +45,4 @@ def main(workload_path: Path, source: Path, *, smallest: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), smallest=sys.argv[3:] == ["smallest"])
+    main(Path(sys.argv[1]), told(Path(sys.argv[2])), smallest=sys.argv[3:] == ["smallest"])

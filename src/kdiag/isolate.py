@@ -17,7 +17,8 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -109,6 +110,21 @@ def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float)
     code = child.exitcode or 0
     reason = f"killed by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
     return Died("crash", f"{_first_error_line(output) or job.__qualname__} ({reason})", output)
+
+
+def run_all(
+    job: Callable[[Request], Answer], requests: Sequence[Request], *, at_once: int, timeout_s: float
+) -> tuple[Answer | Died, ...]:
+    """`run` for each request, in their order, up to `at_once` children beside each other; an interrupt kills them."""
+    warm_up()
+    pool = ThreadPoolExecutor(max(1, at_once))
+    try:
+        return tuple(pool.map(lambda request: run(job, request, timeout_s=timeout_s), requests))
+    except KeyboardInterrupt:
+        kill_all()  # or the threads would wait for their children to the end
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def kill_all() -> None:

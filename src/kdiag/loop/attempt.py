@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 from kdiag.executors import repo, sanitizer
 from kdiag.executors.bench import Bench, Trial
@@ -58,10 +58,10 @@ class Parent:
     least_ms: Mapping[str, float] = field(default_factory=dict)
 
 
-def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Trial | None = None) -> Iteration:
+def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Trial | Died | None = None) -> Iteration:
     """Write the candidate into the worktree, pass it through every gate, and say what became of it.
 
-    The worktree holds the candidate afterwards; the caller commits or reverts. `wrong` is the failed check of a race.
+    The worktree holds the candidate afterwards; the caller commits or reverts. `wrong` is what a check before a race said.
     """
     assert proposal.source is not None
     started = time.monotonic()
@@ -69,8 +69,8 @@ def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Tri
         parent = replace(parent, errors={})  # the tolerance alone decides
     repo.write(arena.worktree, proposal.source)
     cheap = (correctness(wrong),) if wrong is not None else _without_device(proposal, parent, arena)
-    records, trial = cheap, cast("Trial | Died | None", wrong)
-    if failed(cheap) is None and arena.bench is not None:
+    records, trial = cheap, wrong
+    if wrong is None and failed(cheap) is None and arena.bench is not None:
         trial, measured_gates = _measure(arena.bench, proposal.source, parent, arena)
         records = (*cheap, *measured_gates)
     verdict = _verdict(records, trial, parent, arena)

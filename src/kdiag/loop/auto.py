@@ -15,6 +15,7 @@ from kdiag.executors.bench import Counters, Trial
 from kdiag.executors.decide import errors, speedup_so_far
 from kdiag.executors.gates.no_op import machine_code
 from kdiag.executors.stopping import asks_user
+from kdiag.isolate import Died
 from kdiag.journal import IterationDone, Journal, Race, Stop, Tree
 from kdiag.loop import baseline, headroom
 from kdiag.loop.attempt import Arena, Parent, attempt
@@ -163,7 +164,7 @@ class Run:
         return parent if result.winner is None else self._try(result.winner, parent, result.closed)
 
     def _try(
-        self, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str], wrong: Trial | None = None
+        self, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str], wrong: Trial | Died | None = None
     ) -> Parent:
         """One row: attempt the suggestion, unless a race showed that it is wrong, and settle what came of it."""
         assert suggestion.proposal is not None

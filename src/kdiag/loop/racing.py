@@ -16,20 +16,20 @@ from kdiag.records import Standing, Suggestion
 FIRST_ROUNDS = 4
 MOST = 8  # racers: three heats, and as many sets of inputs beside each other on a card
 
-# Times these racers in so many rounds; True for the first time, to check them before.
-Timing = Callable[[Sequence[Suggestion], int, bool], Heat | Died]
+Checking = Callable[[Sequence[Suggestion]], Sequence[Trial | Died]]
+Timing = Callable[[Sequence[Suggestion], int], Heat | Died]  # in so many rounds
 
 
 @dataclass(frozen=True)
 class Result:
-    """What is tried next, None if no racer was right; the checks of the `wrong`; how a heat `died`, if one did.
+    """What is tried next, None if no racer was right; what became of the `wrong`; how the race `died`, if it did.
 
     `closed` names the variants that need no trial any more, with the reason.
     """
 
     winner: Suggestion | None
     standings: tuple[Standing, ...] = ()
-    wrong: tuple[tuple[Suggestion, Trial], ...] = ()
+    wrong: tuple[tuple[Suggestion, Trial | Died], ...] = ()
     died: Died | None = None
 
     @property
@@ -46,24 +46,23 @@ class Result:
         }
 
 
-def race(racers: Sequence[Suggestion], time: Timing, slower_pct: float) -> Result:
-    """Halve the racers until one is left. `slower_pct` is how much slower a configuration may become."""
-    alive, rounds, first = list(racers), FIRST_ROUNDS, True
-    left: list[Standing] = []
-    wrong: list[tuple[Suggestion, Trial]] = []
-    while len(alive) > 1 or (first and alive):
-        heat = time(alive, rounds, first)
+def race(racers: Sequence[Suggestion], check: Checking, time: Timing, slower_pct: float) -> Result:
+    """Check the racers, then halve those that are right until one is left. `slower_pct` is how much slower a
+    configuration may become. Where a heat dies, or all checks do, the first goes on untimed.
+    """
+    answers = tuple(zip(racers, check(racers), strict=True))
+    dead = [answer for _, answer in answers if isinstance(answer, Died)]
+    if len(dead) == len(racers):
+        return Result(racers[0], died=dead[0])
+    wrong = tuple((racer, answer) for racer, answer in answers if isinstance(answer, Died) or not answer.passed)
+    alive = [racer for racer, answer in answers if not isinstance(answer, Died) and answer.passed]
+    left = [_out(racer, answer) for racer, answer in wrong]
+    rounds = FIRST_ROUNDS
+    while len(alive) > 1 or (rounds == FIRST_ROUNDS and alive):
+        heat = time(alive, rounds)
         if isinstance(heat, Died):
-            return Result(racers[0], died=heat)
-        scores: dict[str, tuple[bool, float]] = {}
-        for racer, trial, speedups in zip(alive, heat.trials, heat.speedups, strict=True):
-            if first and not trial.passed:
-                wrong.append((racer, trial))
-                left.append(Standing(racer.variant, "wrong", "a check failed, so it was not timed"))
-            else:
-                mean = math.exp(math.fsum(map(math.log, speedups)) / len(speedups))
-                scores[racer.variant] = min(speedups) >= 1 / (1 + slower_pct / 100), mean
-        alive = [racer for racer in alive if racer.variant in scores]
+            return Result(alive[0], died=heat)
+        scores = {racer.variant: _score(times, slower_pct) for racer, times in zip(alive, heat.speedups, strict=True)}
         alive.sort(key=lambda racer: scores[racer.variant], reverse=True)
         half = (len(alive) + 1) // 2
         for place, racer in reversed(list(enumerate(alive))):
@@ -71,8 +70,19 @@ def race(racers: Sequence[Suggestion], time: Timing, slower_pct: float) -> Resul
                 fate: Literal["won", "lost"] = "won" if place == 0 else "lost"
                 mean = scores[racer.variant][1]
                 left.append(Standing(racer.variant, fate, f"{mean:.3f}x of its parent in {rounds} rounds", mean))
-        alive, rounds, first = alive[:half], 2 * rounds, False
-    return Result(alive[0] if alive else None, tuple(left), tuple(wrong))
+        alive, rounds = alive[:half], 2 * rounds
+    return Result(alive[0] if alive else None, tuple(left), wrong)
+
+
+def _out(racer: Suggestion, answer: Trial | Died) -> Standing:
+    """How a racer leaves that is not timed."""
+    reason = answer.message if isinstance(answer, Died) else "a check failed, so it was not timed"
+    return Standing(racer.variant, "wrong", reason)
+
+
+def _score(speedups: Sequence[float], slower_pct: float) -> tuple[bool, float]:
+    """No slower than it may be anywhere counts first, then the geometric mean."""
+    return min(speedups) >= 1 / (1 + slower_pct / 100), math.exp(math.fsum(map(math.log, speedups)) / len(speedups))
 
 
 def _knobs(variant: str) -> set[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.errors import KdiagError
-from kdiag.executors.bench import Counters, Heat, Races, Samples
+from kdiag.executors.bench import Counters, Heat, Races, Samples, Trial
 from kdiag.executors.decide import gain_pct
 from kdiag.executors.gates.no_op import machine_code
 from kdiag.isolate import Died
@@ -105,11 +105,15 @@ class Strategy:
         if len(racers) < 2 or suggestion.optimization in self.one_by_one or not isinstance(bench, Races):
             return Result(suggestion)
 
-        def heat(racers: Sequence[Suggestion], rounds: int, check: bool) -> Heat | Died:
-            self.arena.on_gate(f"race of {len(racers)}")
-            return bench.race(path(parent.source), [path(text_of(r)) for r in racers], rounds, check=check)
+        def check(racers: Sequence[Suggestion]) -> Sequence[Trial | Died]:
+            self.arena.on_gate(f"checks of {len(racers)}")
+            return bench.checks(path(parent.source), [path(text_of(each)) for each in racers])
 
-        result = race(racers, heat, self.arena.policy.slower_pct)
+        def heat(racers: Sequence[Suggestion], rounds: int) -> Heat | Died:
+            self.arena.on_gate(f"race of {len(racers)}")
+            return bench.race(path(parent.source), [path(text_of(each)) for each in racers], rounds)
+
+        result = race(racers, check, heat, self.arena.policy.slower_pct)
         if result.died is not None:
             self.one_by_one.add(suggestion.optimization)
         return result
