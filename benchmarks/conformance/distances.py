@@ -4,10 +4,11 @@ Needs no GPU. The last column is the largest distance seen, in units in the last
 """
 
 from collections import defaultdict
+from math import inf
 from pathlib import Path
 
 import numpy as np
-from agreement import distance
+from agreement import distance, restored
 from bits import storage
 from case import Case
 from catalogue import all_cases
@@ -20,12 +21,15 @@ FILE = Path(__file__).parents[2] / "tests" / "recordings" / "conformance.zip"
 
 
 def farthest(case: Case, expected: tuple[bytes, ...]) -> float:
-    """The largest distance between the emulator's outputs and the recorded ones."""
+    """The largest distance between the emulator's outputs and the recorded ones; infinite where those are far."""
     with emulate():
         got = run(case, "cpu", None)
     most = 0.0
     for data, want, have in zip(case.outputs(), expected, got, strict=True):
-        a, b = (np.frombuffer(part, storage(data.dtype)) for part in (want, have))
+        whole = want if len(want) == len(have) else restored(data, want, have, case.tolerance)
+        if whole is None:
+            return inf
+        a, b = (np.frombuffer(part, storage(data.dtype)) for part in (whole, have))
         most = max(most, float(distance(data.dtype, a, b, case.tolerance).max(initial=0.0)))
     return most
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from case import Case
 from catalogue import all_cases
-from recording import Recording, Result, save, with_digests
+from recording import Recording, Result, condensed, save
 
 WORKERS = 12
 SILENCE_S = 60.0  # a case takes under a second; a child's start some seconds
@@ -126,7 +126,7 @@ def main(path: str, workers: str = str(WORKERS)) -> None:
         line["text_hash"] = line["text_hash"] or cases[name].text_hash()  # a child that died said none
         outputs = tuple(base64.b64decode(output) for output in line.pop("outputs"))
         recording.results[name] = Result(**line, outputs=outputs)
-    save(with_digests(recording, cases), cases, Path(path))
+    save(condensed(recording, cases), Path(path))
     table(recording, cases)
     print(
         f"{len(names)} cases in {time.monotonic() - start:.0f} s; {Path(path).stat().st_size} bytes; {recording.machine}"

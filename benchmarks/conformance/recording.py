@@ -1,7 +1,6 @@
 """The file of recorded results: a zip of `index.json` (what was recorded, where) and `outputs.bin` (the bytes).
 
-A case goes by the hash of its text, which stands in front of its arrays. The bytes of each array are grouped by their
-place in the element, which halves what they compress to.
+A case goes by the hash of its text, which stands in front of its arrays, or of what is kept of them.
 """
 
 import json
@@ -10,10 +9,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from agreement import DIGEST_BYTES, digest
-from bits import width
-from case import HASH_BYTES, Case, Data
+from agreement import kept
+from case import HASH_BYTES, Case
 
 STATUSES = ("recorded", "refused", "failed", "died")
 
@@ -41,54 +38,45 @@ class Recording:
     results: dict[str, Result] = field(default_factory=dict)
 
 
-def with_digests(recording: Recording, cases: dict[str, Case]) -> Recording:
-    """The recording with digests in place of the arrays that two launches agreed on and that no distance is asked of."""
+def condensed(recording: Recording, cases: dict[str, Case]) -> Recording:
+    """The recording with what agreement keeps of the arrays in their place, where two launches gave the same ones."""
     results = {}
     for name, result in recording.results.items():
         outputs = result.outputs
-        if result.same and outputs and cases[name].tolerance.kind != "ulps":
-            outputs = tuple(
-                digest(data, output) if len(output) > DIGEST_BYTES else output
+        if result.same and outputs:
+            parts = [
+                kept(data, output, cases[name].tolerance)
                 for data, output in zip(cases[name].outputs(), outputs, strict=True)
-            )
+            ]
+            outputs = tuple(min(pair, key=len) for pair in zip(outputs, parts, strict=True))
         results[name] = replace(result, outputs=outputs)
     return replace(recording, results=results)
 
 
-def save(recording: Recording, cases: dict[str, Case], path: Path) -> None:
+def save(recording: Recording, path: Path) -> None:
     """Writes the file."""
     index: dict[str, Any] = {"machine": recording.machine, "cases": []}
     blob = bytearray()
-    for name, result in recording.results.items():
+    for result in recording.results.values():
         entry = {k: v for k, v in asdict(result).items() if k not in ("outputs", "text_hash") and v not in ("", True)}
         index["cases"].append(entry | {"sizes": [len(output) for output in result.outputs]})
-        blob += bytes.fromhex(result.text_hash)
-        for data, output in zip(cases[name].outputs(), result.outputs, strict=result.status == "recorded"):
-            blob += np.frombuffer(output, np.uint8).reshape(-1, _step(data, len(output))).T.tobytes()
+        blob += b"".join((bytes.fromhex(result.text_hash), *result.outputs))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
         for name, content in (("index.json", json.dumps(index, indent=0).encode()), ("outputs.bin", bytes(blob))):
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_LZMA)
 
 
 def load(path: Path, cases: dict[str, Case]) -> Recording:
-    """Reads the file. A case that has changed since goes by its old hash, without outputs: nothing tells their sizes."""
+    """Reads the file. A case that has changed since goes by its old hash."""
     with zipfile.ZipFile(path) as archive:
         index, blob = json.loads(archive.read("index.json")), archive.read("outputs.bin")
     names = {case.text_hash(): name for name, case in cases.items()}
     results, start = {}, 0
     for entry in index["cases"]:
         text_hash, start = blob[start : start + HASH_BYTES].hex(), start + HASH_BYTES
-        name, outputs = names.get(text_hash, text_hash), []
-        for position, size in enumerate(entry.pop("sizes")):
-            part, start = blob[start : start + size], start + size
-            if name in cases:
-                step = _step(cases[name].outputs()[position], size)
-                outputs.append(np.frombuffer(part, np.uint8).reshape(step, -1).T.tobytes())
-        results[name] = Result(text_hash, **entry, outputs=tuple(outputs))
+        outputs = []
+        for size in entry.pop("sizes"):
+            outputs.append(blob[start : start + size])
+            start += size
+        results[names.get(text_hash, text_hash)] = Result(text_hash, **entry, outputs=tuple(outputs))
     return Recording(index["machine"], results)
-
-
-def _step(data: Data, size: int) -> int:
-    """Bytes of an element; 1 for a digest that is no number of them."""
-    element = width(data.dtype) // 8
-    return element if size % element == 0 else 1
