@@ -2,7 +2,7 @@
 
     PYTHONPATH=src:benchmarks python benchmarks/ranking/measure.py STEPS.json.xz [--only NAME ...] [--budget SECONDS]
 
-Each candidate is compiled, checked as `kdiag auto` checks it, and timed interleaved with the unedited kernel. About 20 s
+Each candidate is compiled, checked as `kdiag auto` checks the candidates of a race, and timed interleaved with the unedited kernel. About 20 s
 a kernel on 16 cores. After the budget no further kernel is begun. `score.py` judges the rankings.
 """
 
@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,8 +23,9 @@ from kdiag import isolate
 from kdiag import workload as workloads
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import KdiagError
-from kdiag.executors.bench import Counters, Source
-from kdiag.executors.device_bench import DeviceBench, check_on_device, probe_gpu
+from kdiag.executors.bench import Counters, Source, Trial
+from kdiag.executors.device_bench import DeviceBench, probe_gpu
+from kdiag.executors.device_jobs import TrialRequest, check
 from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.registry import propose
 from kdiag.executors.gates.no_op import machine_code
@@ -59,12 +59,13 @@ def measure(folder: Path, gpu: Gpu, scratch: Path) -> KernelSteps:
     counted = bench.counters(compiler.path(source), kernel)
     observed = dict(headroom.observations(baseline, headroom.times(baseline)))
     observed |= counted.observations if isinstance(counted, Counters) else {}
-    steps = _steps(source, kernel, compiler)
+    steps = tuple(step for step, _ in steps_on(source, kernel, compiler))
     known = str(folder.relative_to(ROOT))
     return KernelSteps(known, kernel, baseline, observed, steps, time.monotonic() - began)
 
 
-def _steps(source: str, kernel: str, compiler: Compiler) -> tuple[Step, ...]:
+def steps_on(source: str, kernel: str, compiler: Compiler) -> tuple[tuple[Step, str], ...]:
+    """Every step that an edit offers on a source, in the order offered, with the source that it makes."""
     everything = compiler.compile_one(source)
     parent = of_kernel(everything, kernel)
     subject = Subject(source, kernel, compiler.target, launches_of(parent))
@@ -78,9 +79,8 @@ def _steps(source: str, kernel: str, compiler: Compiler) -> tuple[Step, ...]:
             steps.append(_step(made, reason))
         else:
             left.append((made, text))
-    offers = [(made.variant.optimization, made.variant.name) for made, _ in offered]
-    found = [*steps, *_timed(left, source, compiler)]
-    return tuple(sorted(found, key=lambda step: offers.index((step.optimization, step.variant))))
+    found = {(step.optimization, step.variant): step for step in (*steps, *_timed(left, source, compiler))}
+    return tuple((found[made.variant.optimization, made.variant.name], text) for made, text in offered)
 
 
 def _stopped(candidate: Compilation, seen: dict[tuple[str, ...], str], made: Proposal) -> str | None:
@@ -96,21 +96,20 @@ def _timed(left: Applicable, source: str, compiler: Compiler) -> list[Step]:
     """Check all, several at a time (which also fills the compiler's cache); time those that are right."""
     workload, parent = compiler.workload, compiler.path(source)
     assert isinstance(workload, Workload)
-
-    def check(one: tuple[Proposal, str]) -> str | None:
-        trial = check_on_device(workload, parent, compiler.path(one[1]), timeout_s=CHECK_S)
-        if isinstance(trial, Died):
-            return f"crash: {trial.message}"
-        wrong = next((each for each in trial.checks if not each.passed), None)
-        return f"wrong: {wrong.configuration}: {wrong.reason}" if wrong else None
-
-    with ThreadPoolExecutor(CHECKED_AT_ONCE) as pool:
-        wrong = list(pool.map(check, left))
+    requests = [TrialRequest(workload, Source.of(parent), Source.of(compiler.path(text))) for _, text in left]
+    wrong = list(map(_wrong, isolate.run_all(check, requests, at_once=CHECKED_AT_ONCE, timeout_s=CHECK_S)))
     steps = [_step(one[0], reason) for one, reason in zip(left, wrong, strict=True) if reason]
     right = [one for one, reason in zip(left, wrong, strict=True) if not reason]
     for first in range(0, len(right), TIMED_AT_ONCE):
         steps += _race(workload, parent, right[first : first + TIMED_AT_ONCE], compiler.path)
     return steps
+
+
+def _wrong(answer: Trial | Died) -> str | None:
+    if isinstance(answer, Died):
+        return f"crash: {answer.message}"
+    wrong = next((each for each in answer.checks if not each.passed), None)
+    return f"wrong: {wrong.configuration}: {wrong.reason}" if wrong else None
 
 
 def _race(

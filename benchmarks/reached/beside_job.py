@@ -1,0 +1,96 @@
+"""In a child process on the GPU: the versions of one kernel, and the library's own, timed in turn."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from kdiag.executors import device_jobs
+from kdiag.executors.bench import Source
+from kdiag.executors.correctness.judging import label
+from kdiag.executors.device_timing import Budget, Flush, copy_gbs, interleaved, matrix_tflops
+from kdiag.workload import Workload, load_kernel, load_module
+
+Inputs = dict[str, Any]
+# What PyTorch has as one call, cuBLAS behind the products; nothing for what it would do in several kernels.
+LIBRARY: dict[str, Callable[[Inputs], object]] = {
+    "softmax": lambda i: torch.softmax(i["x"], 1),
+    "rms_norm": lambda i: functional.rms_norm(i["x"], i["x"].shape[1:], i["weight"], 1e-6),
+    "rms_norm_persistent": lambda i: functional.rms_norm(i["x"], i["x"].shape[1:], i["weight"], 1e-6),
+    "layer_norm": lambda i: functional.layer_norm(i["x"], i["x"].shape[1:], i["weight"], i["bias"], 1e-5),
+    "matmul_bf16": lambda i: i["a"] @ i["b"],
+    "matmul_fp32": lambda i: i["a"] @ i["b"],
+    "swizzled_matmul": lambda i: i["a"] @ i["b"],
+    "batched_matmul": lambda i: torch.bmm(i["a"], i["b"]),
+    "vector_add": lambda i: i["a"] + i["b"],
+    "many_copies": lambda i: torch._foreach_mul(list(i.values()), 0.5),
+    "attention": lambda i: functional.scaled_dot_product_attention(i["q"], i["k"], i["v"]),
+    "transpose": lambda i: i["x"].T.contiguous(),
+    "cross_entropy": lambda i: functional.cross_entropy(i["logits"], i["targets"], reduction="none"),
+}
+
+
+@dataclass(frozen=True)
+class BesideRequest:
+    """The versions to time beside each other, and the name by which LIBRARY may know the kernel."""
+
+    workload: Workload
+    name: str
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One configuration: median ms of each version, with half the interquartile range as a share of it, and of the
+    library; bytes and operations, and the copy bandwidth (GB/s) and matrix rate (TFLOP/s) in the same process.
+    """
+
+    configuration: str
+    ms: tuple[float, ...]
+    spread: tuple[float, ...]
+    library_ms: float | None
+    moved: float
+    operations: float
+    copy_gbs: float
+    matrix_tflops: float | None
+
+
+def beside(request: BesideRequest) -> tuple[Beside, ...]:
+    """Time them interleaved, with cold L2, at least 15 and at most 100 rounds."""
+    workload = load_module(request.workload.path, search=request.workload.path.parent)
+    kernel_file = request.workload.kernel_file
+    modules = [load_kernel(kernel_file, each.path, source_hash=each.hash) for each in request.sources]
+    library, flush, rows = LIBRARY.get(request.name), Flush(), []
+    torch.backends.cuda.matmul.allow_tf32 = True
+    copy = copy_gbs(flush)
+    for config in workload.configs():
+        arms = device_jobs.arms(workload, modules, config)
+        inputs = workload.make_inputs(config, "cuda", 1)
+        arms += [partial(library, inputs)] if library else []
+        times = interleaved(arms, Budget(seconds=2.0), flush)
+        ms = [statistics.median(each) for each in times]
+        quarters = [statistics.quantiles(each, n=4) for each in times]
+        count = len(modules)
+        rows.append(
+            Beside(
+                label(config),
+                tuple(ms[:count]),
+                tuple((high - low) / 2 / middle for low, middle, high in quarters[:count]),
+                ms[count] if library else None,
+                float(workload.bytes_moved(config)),
+                float(workload.flops(config)),
+                copy,
+                _rate(inputs, flush) if request.name in LIBRARY and "matmul" in request.name else None,
+            )
+        )
+    return tuple(rows)
+
+
+def _rate(inputs: Inputs, flush: Flush) -> float:
+    return matrix_tflops(next(iter(inputs.values())).dtype, flush)

@@ -1,0 +1,156 @@
+"""What `kdiag auto` makes of kernels with a naive start, beside an exhaustive sweep and the library; needs a GPU.
+
+    PYTHONPATH=src:benchmarks python benchmarks/reached/run.py OUT.json [--only NAME ...] [--sweep NAME ...] [--budget S]
+
+The sweep starts from the best single step of `ranking/steps.json.xz`, measures every step on top of it, takes the best,
+and so on until none gains 1 %. Kernels that are not named after --sweep are compared with their best single step alone.
+All versions are timed in one process. The kernel's own trials are hidden from the planner. `table.py` prints the result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ranking.measure import steps_on
+from ranking.records import ROOT, KernelSteps, Step, folders, read
+from reached.beside_job import Beside, BesideRequest, beside
+
+from kdiag import isolate
+from kdiag import workload as workloads
+from kdiag.codec import encode
+from kdiag.errors import KdiagError
+from kdiag.executors.bench import Source
+from kdiag.executors.device_bench import probe_gpu
+from kdiag.executors.edits.base import Subject
+from kdiag.executors.edits.registry import propose
+from kdiag.isolate import Died
+from kdiag.loop.compiler import Compiler, launches_of
+from kdiag.records import Variant
+from kdiag.workload import Workload
+
+STEPS = ROOT / "benchmarks/ranking/steps.json.xz"
+WORTH = 1.01
+MOST_LEVELS = 4
+
+
+@dataclass(frozen=True)
+class Version:
+    """Where a search ended: the steps that it took, its seconds, and how many candidates it ran on the GPU."""
+
+    steps: tuple[str, ...]
+    seconds: float
+    tried: int
+
+
+@dataclass(frozen=True)
+class Reached:
+    """One kernel; `rows` time the unedited kernel, what auto left, and what the sweep found, in this order."""
+
+    kernel: str
+    auto: Version
+    stop_reason: str
+    sweep: Version
+    levels: int
+    rows: tuple[Beside, ...]
+
+
+def reach(folder: Path, known: KernelSteps, levels: int, scratch: Path) -> Reached:
+    """Run auto, and the sweep, and time them. Raises KdiagError if one of them fails."""
+    described = workloads.read(folder)
+    assert isinstance(described, Workload)
+    compiler = Compiler(described, described.kernel_file.name, "sm_90", scratch / "candidates")
+    original = workloads.read_source(described.kernel_file)
+    auto, text, reason = _auto(folder, described, scratch / "run")
+    swept, best = _sweep(original, known, levels, compiler)
+    sources = tuple(Source.of(compiler.path(each)) for each in (original, text, best))
+    answer = isolate.run(beside, BesideRequest(described, folder.name, sources), timeout_s=120.0)
+    if isinstance(answer, Died):
+        raise KdiagError(f"{folder.name}: timing failed: {answer.message}")
+    return Reached(folder.name, auto, reason, swept, levels, answer)
+
+
+def _auto(folder: Path, described: Workload, run_dir: Path) -> tuple[Version, str, str]:
+    """A run of auto in a process of its own, start-up included; the source that it left, and why it ended."""
+    script = str(Path(__file__).with_name("auto_unaided.py"))
+    words = [sys.executable, script, folder.name, str(folder), "--yes", "--json", "--no-experience"]
+    began = time.monotonic()
+    done = subprocess.run([*words, "--run-dir", str(run_dir)], capture_output=True, text=True, check=False)
+    seconds = time.monotonic() - began
+    if done.returncode:
+        raise KdiagError(f"{folder.name}: auto ended with {done.returncode}: {done.stderr.strip()[-500:]}")
+    summary = json.loads(done.stdout)
+    rows = [row for row in summary["iterations"] if row["n"] > 0]
+    kept = tuple(f"{row['optimization']} {row['variant']}" for row in rows if row["verdict"] == "keep")
+    target = run_dir / "worktree" / described.kernel_file.resolve().relative_to(ROOT)
+    tried = sum(1 for line in (run_dir / "journal.jsonl").read_text().splitlines() if '"won"' in line) + len(rows)
+    return Version(kept, seconds, tried), workloads.read_source(target), summary["stop_reason"]
+
+
+def _sweep(original: str, known: KernelSteps, levels: int, compiler: Compiler) -> tuple[Version, str]:
+    """The best single step as it was measured before, then up to so many `levels` of every step on top of the best."""
+    subject = Subject(original, known.kernel, compiler.target, launches_of(compiler.compile_one(original)))
+    texts = {_pair(made.variant): made.source for made in propose(subject, compiler.file_name) if made.source}
+    offered = tuple((step, texts[_pair(step)]) for step in known.steps if _pair(step) in texts)
+    names, source, seconds, tried, began = list[str](), original, known.gpu_s, len(offered), time.monotonic()
+    for level in range(levels + 1):
+        best = max(filter(_fair, offered), key=lambda one: one[0].speedup or 0.0, default=None)
+        if best is None or (best[0].speedup or 0.0) < WORTH:
+            break
+        names.append(" ".join(_pair(best[0])))
+        source = best[1]
+        if level < levels:
+            offered = steps_on(source, known.kernel, compiler)
+            tried += len(offered)
+    return Version(tuple(names), seconds + time.monotonic() - began, tried), source
+
+
+def _fair(one: tuple[Step, str]) -> bool:
+    """Whether a step was timed and makes no configuration slower."""
+    return bool(one[0].timings) and min(timing.speedup for timing in one[0].timings) > 1 / 1.02
+
+
+def _pair(step: Step | Variant) -> tuple[str, str]:
+    return (step.optimization, step.variant if isinstance(step, Step) else step.name)
+
+
+def main() -> None:
+    """Write after every kernel, so that a run that is cut short keeps what it has."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--sweep", nargs="*", default=[])
+    parser.add_argument("--budget", type=float, default=560.0)
+    options = parser.parse_args()
+    gpu = probe_gpu() or sys.exit("There is no CUDA GPU here.")
+    known = {Path(each.folder).name: each for each in read(STEPS).kernels}
+    ends, reached = time.monotonic() + options.budget, list[Reached]()
+    with tempfile.TemporaryDirectory(prefix="kdiag-reached-") as scratch:
+        for folder in folders():
+            if folder.name not in (options.only or known) or time.monotonic() > ends:
+                continue
+            try:
+                levels = MOST_LEVELS if folder.name in options.sweep else 0
+                found = reach(folder, known[folder.name], levels, Path(scratch) / folder.name)
+            except KdiagError as error:
+                print(f"{folder.name}: left out: {error}", flush=True)
+                continue
+            reached.append(found)
+            options.out.write_text(
+                json.dumps({"gpu": gpu.name, "date": time.strftime("%Y-%m-%d"), "kernels": encode(reached)})
+            )
+            ms = ", ".join(" ".join(f"{each:.4f}" for each in row.ms) for row in found.rows)
+            print(
+                f"{folder.name}: auto {found.auto.seconds:.0f} s {found.auto.steps}; sweep {found.sweep.steps}; {ms}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
