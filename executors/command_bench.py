@@ -25,8 +25,10 @@ from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu
 from kdiag.workload import CommandWorkload
 
 # A round is three runs of the benchmark, so that a candidate costs one run of the tests and 18 of the benchmark, and
-# as many again where a gain has to be confirmed. Fewer rounds would prove nothing.
+# as many again where a gain has to be confirmed. Fewer rounds would prove no gain, but two show what is hopeless: slower
+# than every run of the parent by more than benchmarks differ from themselves, somewhere.
 ROUNDS = FEWEST
+LOOK, HOPELESS = 2, 1.05
 NO_PYTHON = b"kdiag wrote this line: a command that runs this file has to fail now\n"
 
 
@@ -85,6 +87,8 @@ class CommandBench:
                     return answer
             first, second, third = (answer for answer in answers if not isinstance(answer, Died))
             rounds.append((first, third, second) if number % 2 else (first, second, third))
+            if len(rounds) == LOOK and _hopeless(rounds):
+                break
         if len({frozenset(times) for answers in rounds for times in answers}) > 1:
             reason = "the benchmark did not print a latency for the same configurations every time"
             return Trial((check, ConfigurationCheck("benchmark", False, None, None, reason)), ())
@@ -173,6 +177,16 @@ class CommandBench:
 def _timings(rounds: list[tuple[dict[str, Measured], ...]]) -> Iterator[ConfigurationTiming]:
     for name in rounds[0][0]:
         yield timing(name, *([answers[arm][name].ms for answers in rounds] for arm in range(3)))
+
+
+def _hopeless(rounds: list[tuple[dict[str, Measured], ...]]) -> bool:
+    """Whether the candidate is plainly slower in some configuration, however often it would be measured."""
+    names = set.intersection(*(set(times) for answers in rounds for times in answers))
+    return any(
+        min(answers[2][name].ms for answers in rounds)
+        > HOPELESS * max(answers[arm][name].ms for answers in rounds for arm in range(2))
+        for name in names
+    )
 
 
 def _killed(command: str, answer: _Ended) -> Died:

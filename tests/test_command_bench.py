@@ -42,6 +42,17 @@ def test_a_trial_pairs_parent_and_candidate(tmp_path: Path, sources: tuple[Path,
     assert (answer.passed, timing.speedup, timing.noise_floor, timing.samples) == (True, 2.0, 0.0, 6)
 
 
+@pytest.mark.parametrize(("ms", "rounds"), [("2.2", 2), ("2.05", 6)])
+def test_a_candidate_that_is_plainly_slower_is_not_measured_to_the_end(
+    tmp_path: Path, sources: tuple[Path, Path], ms: str, rounds: int
+):
+    sources[1].write_text(ms)
+    answer = bench(tmp_path, "pass", MEASURE).trial(*sources)
+    assert isinstance(answer, Trial)
+    assert answer.timings[0].samples == rounds
+    assert answer.timings[0].high < 1
+
+
 def test_a_failing_test_means_no_timing(tmp_path: Path, sources: tuple[Path, Path]):
     answer = bench(tmp_path, "raise SystemExit('wrong result')", MEASURE).trial(*sources)
     assert isinstance(answer, Trial)
