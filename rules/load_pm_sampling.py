@@ -61,8 +61,32 @@ class MetricSetError(ValueError):
 @cache
 def load_metric_set(architecture: str) -> MetricSet | None:
     """The metric set of e.g. "sm_90"; None when there is none. Raises MetricSetError for a file that is wrong."""
+    table = _table(architecture)
+    return None if table is None else parse(table)
+
+
+def _table(architecture: str) -> dict[str, Any] | None:
+    """The file's table, with what it takes from the one that it is `like`."""
     file = files("kdiag.rules").joinpath("pm_sampling", f"{architecture}.toml")
-    return parse(tomllib.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
+    if not file.is_file():
+        return None
+    table = tomllib.loads(file.read_text(encoding="utf-8"))
+    like, without = table.pop("like", None), table.pop("without", [])
+    if like is None:
+        return table
+    if (base := _table(like)) is None:
+        raise MetricSetError(f"{architecture}: is like {like}, of which there is no file")
+    names = [entry["name"] for entry in _default_run(base)]
+    if unknown := set(without) - set(names):
+        raise MetricSetError(f"{architecture}: without {', '.join(sorted(unknown))}, which {like} does not have")
+    kept = [entry for entry in _default_run(base) if entry["name"] not in without]
+    run = {"pass": DEFAULT, "metrics": [*kept, *_default_run(table)]}
+    return {**base, **table, "window": {**base["window"], **table.get("window", {})}, "run": [run]}
+
+
+def _default_run(table: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Of the passes a card shares with another this one alone: how many runs the others take differs."""
+    return [entry for run in table.get("run", ()) if run["pass"] == DEFAULT for entry in run["metrics"]]
 
 
 def parse(table: dict[str, Any]) -> MetricSet:

@@ -139,6 +139,17 @@ def test_every_set_of_metrics_holds_what_a_diagnosis_starts_from(architecture: s
                 assert (load_metrics()[metric.metric].unit == "%") == ("pct" in metric.name), metric.name
 
 
+def test_a_card_that_is_like_another_differs_by_what_its_file_says():
+    hopper, ampere = load_metric_set("sm_90"), load_metric_set("sm_86")
+    assert hopper is not None
+    assert ampere is not None
+    assert ampere.window == replace(hopper.window, blocks="gr__ctas_launched.sum")
+    theirs, ours = ({metric.name for metric in found.passes["default"][0]} for found in (hopper, ampere))
+    assert ours - theirs == {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"}
+    assert len(theirs - ours) == 6
+    assert set(hopper.passes) > set(ampere.passes) == {"default"}
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
