@@ -18,7 +18,7 @@ emulator = pytest.importorskip("kdiag.executors.emulator")
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks" / "conformance"))
 
-from agreement import compare, disagreements, is_nan, kept
+from agreement import DIGEST_BYTES, compare, disagreements, is_nan, kept
 from bits import FLOATS, WIDE_FLOATS, storage
 from case import EXACT, Case, Data, ulps
 from catalogue import all_cases
@@ -111,7 +111,7 @@ def test_last_bits_and_a_digest_stand_for_what_may_be_some_ulps_away(dtype: str,
     data, wide = Data(dtype, (64,), "special", written=True), ulps(allowed, "a test")
     recorded = data.bits(1)
     part = kept(data, recorded.tobytes(), wide)
-    assert len(part) == 4 + 64 * (1 if allowed < 64 else 2)
+    assert len(part) == DIGEST_BYTES + 64 * (1 if allowed < 64 else 2)
     beside = recorded ^ recorded.dtype.type(1)
     numbers = np.flatnonzero(~is_nan(dtype, recorded) & ~is_nan(dtype, beside))
     assert 32 < len(numbers) < 64

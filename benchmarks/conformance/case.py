@@ -16,7 +16,7 @@ from fills import fill, poison
 
 Shape = tuple[int, ...]
 UNWRITTEN = "poison"
-HASH_BYTES = 4
+HASH_BYTES = 3
 
 
 @dataclass(frozen=True)
