@@ -14,6 +14,7 @@ from tilegym_table.records import Judged, Kernel, Offer, Original
 WITHOUT = ("E", "F", "hints")  # applies to nearly everything, and says little of how far the edits reach
 GATES = {"compile": "c", "no-op": "=", "effect": "e", "emulation": "m"}
 MOST_LISTED = 60
+MOST_EXCEPTIONS = 2  # kernels of which another thing is said, for an edit to be a line in place of a column
 
 
 @dataclass(frozen=True)
@@ -117,11 +118,13 @@ def _bugs(table: Table) -> list[str]:
     """Crashes, failures, edits that apply twice, and wrong results, one a line."""
     found = [f"{one.said}: {_place(one)}: {one.text}" for one in table.offers if one.said in ("failed", "crashed")]
     found += [f"second time {one.again}: {_place(one)}" for one in _twice(table)]
-    found += [
-        f"wrong, {f'stopped by {one.stopped}' if one.stopped else 'NOT STOPPED'}: {_place(one.offer)}: {one.wrong}"
-        for one in table.judged
-        if one.wrong
-    ]
+    targets: dict[str, dict[str, None]] = {}
+    for one in table.judged:
+        if one.wrong:
+            gate = f"stopped by {one.stopped}" if one.stopped else "NOT STOPPED"
+            line = f"wrong, {gate}: {_place(replace(one.offer, target='{}'))}: {one.wrong}"
+            targets.setdefault(line, {})[one.offer.target] = None
+    found += [line.replace("{}", " and ".join(ones), 1) for line, ones in targets.items()]
     return list(dict.fromkeys(found))
 
 
@@ -131,11 +134,9 @@ def _place(offer: Offer) -> str:
 
 def as_markdown(table: Table) -> str:
     """The page."""
-    edits = table.edits
-    rows = [
-        f"| {str(kernel).replace('_', chr(92) + '_')} | {' | '.join(cell(table, kernel, e) for e in edits)} |"
-        for kernel in table.known
-    ]
+    usual = dict(_usual(table))
+    edits = [edit for edit in table.edits if edit not in usual]
+    rows = [f"| {_name(kernel)} | {' | '.join(cell(table, kernel, e) for e in edits)} |" for kernel in table.known]
     figures = [f"| {name} | {value} |" for name, value in totals(table).items() if name != "seconds"]
     reasons = [f"{number}. {reason}" for reason, number in table.reasons.items()]
     bugs = _bugs(table) or ["Nothing."]
@@ -145,6 +146,7 @@ def as_markdown(table: Table) -> str:
         "## Kernel by edit",
         LEGEND,
         "\n".join([f"| kernel | {' | '.join(edits)} |", "|---" * (len(edits) + 1) + "|", *rows]),
+        "\n".join(f"* {edit}: {line}" for edit, line in usual.items()),
         "## Why an edit does not apply",
         "What the most promising variant says; names and numbers are left out, and what is said of one kernel alone.",
         "\n".join(reasons),
@@ -156,16 +158,30 @@ def as_markdown(table: Table) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _name(kernel: Kernel) -> str:
+    return f"`{kernel}`"
+
+
+def _usual(table: Table) -> Iterator[tuple[str, str]]:
+    """Edits of which the same is said of nearly every kernel, and what."""
+    for edit in table.edits:
+        cells = {kernel: cell(table, kernel, edit) for kernel in table.known}
+        ((most, count),) = Counter(cells.values()).most_common(1)
+        if MOST_EXCEPTIONS < len(cells) <= count + MOST_EXCEPTIONS:
+            others = "".join(f"; {one} for {_name(kernel)}" for kernel, one in cells.items() if one != most)
+            yield edit, f"{most} for {'every kernel' if not others else 'every other kernel'}{others}"
+
+
 def _stopped(judged: Sequence[Judged]) -> Iterator[str]:
-    """By edit, gate and reason, how often and an example."""
-    found: dict[tuple[str, str, str], list[Judged]] = {}
+    """By gate and reason, how often of each edit, and an example."""
+    found: dict[tuple[str, str], list[Judged]] = {}
     for one in judged:
         if one.stopped and one.stopped != "no-op":
-            key = (one.offer.optimization, one.stopped, _general(one.reason))
-            found.setdefault(key, []).append(one)
-    for (edit, gate, _), ones in sorted(found.items()):
-        first = ones[0]
-        yield f"* {edit}, {gate}, {len(ones)} times, e.g. {_place(first.offer)}: {first.reason}"
+            found.setdefault((one.stopped, _general(one.reason)), []).append(one)
+    for (gate, _), ones in sorted(found.items()):
+        counts = Counter(one.offer.optimization for one in ones)
+        often = ", ".join(f"{edit} {count} times" for edit, count in counts.items())
+        yield f"* {gate}: {often}, e.g. {_place(ones[0].offer)}: {ones[0].reason}"
 
 
 def as_json(table: Table) -> str:
