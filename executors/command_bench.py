@@ -5,8 +5,6 @@ an installed copy of it is proved first: with a target that is no Python both mu
 benchmark prints (`command_output`) or records (`pytest_report`).
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -4,8 +4,6 @@ A speed-up is a ratio of times, parent over candidate. A difference counts when 
 the noise floor that the same statistic shows for the parent against itself; between the two nothing is claimed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

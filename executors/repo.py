@@ -1,7 +1,5 @@
 """What a run does in its git worktree: it reads and writes the kernel file there, commits it, and sees what has changed."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Whether a run goes on, whether a person is asked, and how a round ended in the words of the optimization loop."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -4,8 +4,6 @@ The user's files, index, HEAD, stash and configuration stay as they are. The rep
 commits on it, and the registration of the worktree.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import count
 from pathlib import Path

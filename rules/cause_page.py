@@ -1,7 +1,5 @@
 """The reference page of a cause, written from its rule whenever it is read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from kdiag.rules import load_playbook

@@ -4,8 +4,6 @@ A cause is shown by one or more patterns, each for the kind of observations it c
 tests; a test grades one metric from 0 (at `none`) to 1 (at `full`), so `none < full` means "the more the likelier".
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass

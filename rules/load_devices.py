@@ -5,8 +5,6 @@ Arithmetic rates are dense (without structured sparsity) and at the boost clock.
 publish is left out of the file, and unknown.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

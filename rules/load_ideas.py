@@ -1,7 +1,5 @@
 """What no executor does and what usually helps, by cause: `ideas.toml`."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable
 from functools import cache

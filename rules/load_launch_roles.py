@@ -1,7 +1,5 @@
 """Reads `launch_roles.toml`: symbols of launches that are not the kernels to diagnose, and how that is known."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads `metric_sets.toml`: how much Nsight Compute can be asked for, what it costs, and which chip has which counter."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads `metrics.toml`: which counters stand for which of kdiag's own metric names."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads `occupancy.toml`: what an SM of each compute capability holds at most."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass

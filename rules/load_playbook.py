@@ -4,8 +4,6 @@ A gain is a ratio of times, old over new (1.35 is 35 % faster, 0.2 five times sl
 architecture. `n` counts the measured comparisons behind it; 0 means that nobody measured and `source` says so.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Reads `pm_sampling/sm_*.toml`: which hardware counters can be sampled together while a kernel runs."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass

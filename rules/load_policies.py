@@ -1,7 +1,5 @@
 """The policies as data: one TOML file each in `rules/policies`, every figure with its source."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields

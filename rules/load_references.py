@@ -2,8 +2,6 @@
 by what is near it.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Reads `report_labels.toml`: which metric a label on the profiler's details page stands for."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from functools import cache

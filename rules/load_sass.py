@@ -1,7 +1,5 @@
 """Reads `sass/*.toml`: the names of machine instructions by architecture and opcode, and the groups they are in."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """The trials that kdiag brings along: what every single step did to a dozen kernels, by card (`start_values/*.json`)."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from importlib.resources import files

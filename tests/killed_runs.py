@@ -2,8 +2,6 @@
 program started. Nothing in the product knows of it: Python's audit hook and `os.fsync` tell.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource

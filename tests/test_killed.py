@@ -1,7 +1,5 @@
 """`kdiag auto` killed with SIGKILL at any point and resumed ends as if nothing had happened."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

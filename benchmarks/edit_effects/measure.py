@@ -5,8 +5,6 @@
 A row takes about 4 seconds. After the budget the rows that are left are not measured, and say so.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import tempfile

@@ -6,8 +6,6 @@ For every workload below this folder and in `examples/`, the first variants of e
 and emulated. `measure.py` times those that no gate stopped; `table.py` puts both side by side.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import tempfile

@@ -1,7 +1,5 @@
 """Writes docs/edit-effects.md from what `measure.py` wrote: `python table.py OUT.md MEASURED.json ...`"""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

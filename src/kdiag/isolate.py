@@ -6,8 +6,6 @@ the run, so every compilation and every measurement is a child of its own. Pytho
 CUDA, so the fork is safe.
 """
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import os

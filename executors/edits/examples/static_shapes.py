@@ -10,8 +10,6 @@ def _norm(kinds: str = "{}", imported: str = "") -> str:
     return f"""\
 \"\"\"Rows divided by their sums.\"\"\"
 
-from __future__ import annotations
-
 {imported}import cuda.tile as ct
 
 

@@ -1,7 +1,5 @@
 """How far a run has come, and whether it goes on: the time, what could still be gained, and the target."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field

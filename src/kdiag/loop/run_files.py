@@ -1,7 +1,5 @@
 """What a run leaves for people beside its journal: the table of iterations, the log of rounds, and patches."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
