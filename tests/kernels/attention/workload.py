@@ -28,11 +28,3 @@ def reference(inputs):
     scores = q @ k.T * q.shape[1] ** -0.5
     hidden = torch.ones_like(scores).tril() == 0
     return torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=1) @ v
-
-
-def bytes_moved(config):
-    return 0
-
-
-def flops(config):
-    return 0

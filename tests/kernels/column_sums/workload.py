@@ -12,8 +12,8 @@ def configs():
 def make_inputs(config, device, seed):
     generator = torch.Generator(device).manual_seed(seed)
 
-    def normal(*shape, dtype=torch.float32):
-        return torch.randn(shape, generator=generator, device=device).to(dtype)
+    def normal(*shape):
+        return torch.randn(shape, generator=generator, device=device)
 
     return {"x": normal(config["rows"], config["columns"])}
 
@@ -24,11 +24,3 @@ def run(module, inputs):
 
 def reference(inputs):
     return inputs["x"].double().sum(dim=0)
-
-
-def bytes_moved(config):
-    return 0
-
-
-def flops(config):
-    return 0

@@ -12,8 +12,8 @@ def configs():
 def make_inputs(config, device, seed):
     generator = torch.Generator(device).manual_seed(seed)
 
-    def normal(*shape, dtype=torch.float32):
-        return torch.randn(shape, generator=generator, device=device).to(dtype)
+    def normal(*shape):
+        return torch.randn(shape, generator=generator, device=device)
 
     columns = config["columns"]
     return {"x": normal(config["rows"], columns), "weight": normal(columns), "bias": normal(columns)}
@@ -26,11 +26,3 @@ def run(module, inputs):
 def reference(inputs):
     x, weight, bias = (inputs[name].double() for name in ("x", "weight", "bias"))
     return torch.nn.functional.layer_norm(x, (x.shape[1],), weight, bias, 1e-5)
-
-
-def bytes_moved(config):
-    return 0
-
-
-def flops(config):
-    return 0

@@ -12,8 +12,8 @@ def configs():
 def make_inputs(config, device, seed):
     generator = torch.Generator(device).manual_seed(seed)
 
-    def normal(*shape, dtype=torch.float32):
-        return torch.randn(shape, generator=generator, device=device).to(dtype)
+    def normal(*shape):
+        return torch.randn(shape, generator=generator, device=device)
 
     return {"points": normal(config["points"]), "centres": normal(config["centres"])}
 
@@ -25,11 +25,3 @@ def run(module, inputs):
 def reference(inputs):
     distances = (inputs["points"][:, None] - inputs["centres"][None, :]).abs()
     return distances.argmin(dim=1).to(torch.int32)
-
-
-def bytes_moved(config):
-    return 0
-
-
-def flops(config):
-    return 0

@@ -29,11 +29,3 @@ def reference(inputs):
     first, second = inputs["q"].double().chunk(2, dim=-1)
     cosine, sine = (inputs[name].double()[:, None, :] for name in ("cosines", "sines"))
     return torch.cat((first * cosine - second * sine, second * cosine + first * sine), dim=-1)
-
-
-def bytes_moved(config):
-    return 0
-
-
-def flops(config):
-    return 0

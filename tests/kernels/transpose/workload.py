@@ -24,11 +24,3 @@ def run(module, inputs):
 
 def reference(inputs):
     return inputs["x"].T
-
-
-def bytes_moved(config):
-    return 0
-
-
-def flops(config):
-    return 0
