@@ -2,8 +2,6 @@
 
 import pytest
 
-from edit_emulation import edited
-from kdiag.executors.edits.batch_copies import BatchCopies
 from kdiag.executors.edits.examples.batch_copies import BATCHED, BATCHED_ROWS, CASTS, FIRST_ROWS
 
 torch = pytest.importorskip("torch")
@@ -80,8 +78,3 @@ def test_the_kernel_over_lists_compiles(target: str):
     called = signature(kernel, [*lists, 2.0, 1024])
     export_kernel(kernel, [called], cubin, gpu_code=target, output_format="cubin")
     assert cubin.getvalue().startswith(b"\x7fELF")
-
-
-def test_the_example_is_what_the_edit_makes():
-    after = edited(BatchCopies(), CASTS, "cast_kernel", "lists")
-    assert after == BATCHED
