@@ -110,6 +110,8 @@ def test_a_run_that_kept_nothing_does_not_offer_a_merge():
     assert "merge" not in results.getvalue()
     assert "No edit was kept" in results.getvalue()
     assert "kdiag auto --resume /run" in results.getvalue()
+    Terminal(results=Console(file=results)).summary(replace(run, iterations=(BASELINE,)))
+    assert "No edit was tried." in results.getvalue()
 
 
 def test_a_resumed_run_knows_its_best_from_before():

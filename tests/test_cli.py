@@ -1,5 +1,6 @@
 """The command line: exit codes, one sentence for what is foreseen, a log for what is not, and a quick start."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from kdiag import cli
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+KERNEL = str(EXAMPLES / "softmax" / "softmax.py")
 
 
 @pytest.mark.parametrize(
@@ -19,8 +21,14 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
         (["auto", "gone.py", "--yes"], 1, "There is no workload at gone.py"),
         (["auto", str(EXAMPLES / "softmax")], 2, "--yes"),
         (["plan", str(EXAMPLES / "softmax" / "workload.py")], 2, "no function decorated with @ct.kernel"),
-        (["plan", str(EXAMPLES / "softmax" / "softmax.py"), "--kernel", "other"], 2, "softmax_kernel"),
-        (["plan", str(EXAMPLES / "softmax" / "softmax.py"), "--exact", "--allow-rounding"], 2, "contradict"),
+        (["plan", KERNEL, "--kernel", "other"], 2, "softmax_kernel"),
+        (["plan", KERNEL, "--exact", "--allow-rounding"], 2, "contradict"),
+        (["plan", KERNEL, "--run", str(EXAMPLES)], 2, "add --brief FILE"),
+        (["plan", KERNEL, "--run", str(EXAMPLES), "--brief", "b.md"], 1, "no journal at"),
+        (["plan", KERNEL, "--brief", "/nope/x"], 2, "The folder /nope does not exist; create it"),
+        (["history", "--export", "/nope/x/y.csv"], 2, "The folder /nope/x does not exist; create it"),
+        (["history", "--export", os.devnull], 2, "not a regular file"),
+        (["rules", "graph", "-o", str(EXAMPLES)], 2, "is a folder; name a file in it"),
         (["nonsense"], 2, "No such command"),
     ],
 )
@@ -33,6 +41,7 @@ def test_what_is_foreseen_is_one_sentence(
     assert sentence in printed.err
     assert "Traceback" not in printed.err
     assert printed.out == ""
+    assert not Path("/nope").exists()
 
 
 def test_a_bug_leaves_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):

@@ -154,7 +154,8 @@ def _take_over(summary: RunSummary) -> list[str]:
     elif kept:
         lines.append(f"To take it over: git -C {repository} merge {branch}")
     else:
-        lines.append("No edit was kept; your kernel is the best version.")
+        tried = any(row.n > 0 for row in summary.iterations)
+        lines.append(f"No edit was {'kept; your kernel is the best version' if tried else 'tried'}.")
     worktree = shlex.quote(summary.header.worktree)
     return [*lines, f"To remove the worktree: git -C {repository} worktree remove --force {worktree}"]
 
