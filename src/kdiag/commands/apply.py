@@ -73,8 +73,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
             _print_list(request, every, as_json)
             return
         proposal, others = choose(edits[0], request, variant)
-        (suggestion,) = expected(request, (proposal,))
         gates = compiler_says(request, proposal)
+        (suggestion,) = expected(request, (proposal,))
         report = EditReport(name, target, str(kernel_file), proposal, others, suggestion, gates)
     if write and proposal.source is not None:
         report = _written(report, kernel_file, source)
