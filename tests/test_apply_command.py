@@ -132,6 +132,12 @@ def test_a_file_without_a_kernel(tmp_path: Path, text: str, capsys: pytest.Captu
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
+def test_a_byte_order_mark_is_named(softmax: Path, capsys: pytest.CaptureFixture[str]):
+    softmax.write_bytes(b"\xef\xbb\xbf" + softmax.read_bytes())
+    assert run(["apply", "softmax.py", "H"]) == 1
+    assert "byte order mark; save it as UTF-8 without one" in capsys.readouterr().err
+
+
 def test_the_list(softmax: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["apply", "softmax.py", "--list", "--json"]) == 0
     edits = json.loads(capsys.readouterr().out)["edits"]

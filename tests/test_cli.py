@@ -1,6 +1,8 @@
 """The command line: exit codes, one sentence for what is foreseen, a log for what is not, and a quick start."""
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +31,8 @@ KERNEL = str(EXAMPLES / "softmax" / "softmax.py")
         (["history", "--export", "/nope/x/y.csv"], 2, "The folder /nope/x does not exist; create it"),
         (["history", "--export", os.devnull], 2, "not a regular file"),
         (["rules", "graph", "-o", str(EXAMPLES)], 2, "is a folder; name a file in it"),
+        (["profile", __file__], 2, "no function decorated with @ct.kernel and no KERNEL_FILE"),
+        (["emulate", __file__], 2, "no function decorated with @ct.kernel and no KERNEL_FILE"),
         (["nonsense"], 2, "No such command"),
     ],
 )
@@ -53,6 +57,19 @@ def test_a_bug_leaves_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     log = Path(capsys.readouterr().err.split()[-1])
     assert "ZeroDivisionError" in log.read_text()
     log.unlink()
+
+
+def test_an_interrupt_that_a_package_swallowed_is_no_bug(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def interrupted(*_: object):
+        with contextlib.suppress(KeyboardInterrupt):
+            cli.stop(signal.SIGTERM, None)
+        raise RuntimeError("half imported")
+
+    monkeypatch.setattr("kdiag.diagnose.profile.read_launches", interrupted)
+    assert cli.run(["profile", str(EXAMPLES / "softmax" / "softmax.ncu-repz")]) == 130
+    assert capsys.readouterr().err == "kdiag: interrupted\n"
 
 
 def test_help_imports_nothing_heavy():

@@ -143,7 +143,7 @@ def _read_python(path: Path) -> Workload:
     if not path.is_file():
         raise WorkloadError(f"There is no workload file at {path}.")
     try:
-        tree = ast.parse(path.read_text(), str(path))
+        tree = ast.parse(path.read_bytes(), str(path))  # as Python reads it: with its coding line, or UTF-8
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise WorkloadError(f"{path} is not valid Python: {error}.") from None
     functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -173,7 +173,7 @@ def read_source(path: Path) -> str:
     except OSError as error:
         raise WorkloadError(f"{path} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError:
-        raise WorkloadError(f"{path} is not UTF-8 text; name the .py file that defines the kernel.") from None
+        raise WorkloadError(f"{path} is not UTF-8 text; save it as that, or name the .py file of the kernel.") from None
 
 
 def load_module(
