@@ -72,6 +72,19 @@ def test_an_interrupt_that_a_package_swallowed_is_no_bug(
     assert capsys.readouterr().err == "kdiag: interrupted\n"
 
 
+def test_what_nohup_ignores_stays_ignored():
+    code = """if True:
+        import signal
+        from kdiag import cli
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            cli.main()
+        finally:
+            print([signal.getsignal(each) for each in (signal.SIGHUP, signal.SIGTERM)] == [signal.SIG_IGN, cli.stop])"""
+    done = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "True"
+
+
 def test_help_imports_nothing_heavy():
     code = "import sys; from kdiag import cli; cli.run(['--help']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

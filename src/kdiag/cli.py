@@ -65,7 +65,8 @@ def main() -> None:
     """Run the command line; every failure leaves through here with one sentence and its exit code."""
     _usable_streams()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # all as interrupts: no child is left behind
-        signal.signal(number, stop)
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup, whose point is to go on
+            signal.signal(number, stop)
     sys.exit(run(sys.argv[1:]))
 
 
