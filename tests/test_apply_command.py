@@ -78,6 +78,16 @@ def test_writing_and_undoing(softmax: Path, capsys: pytest.CaptureFixture[str]):
     assert softmax.read_bytes() == before
 
 
+def test_what_cannot_be_written_is_as_it_was(
+    softmax: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/kdiag")
+    before = softmax.read_bytes()
+    assert run(["apply", "softmax.py", "H", "--write"]) == 1
+    assert "softmax.py is as it was, for /proc cannot be written" in capsys.readouterr().err
+    assert softmax.read_bytes() == before
+
+
 def test_applying_twice_says_why_not(softmax: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["apply", "softmax.py", "H", "--variant", "exp2", "--write", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["written"]
