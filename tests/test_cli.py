@@ -31,6 +31,7 @@ KERNEL = str(EXAMPLES / "softmax" / "softmax.py")
         (["history", "--export", "/nope/x/y.csv"], 2, "The folder /nope/x does not exist; create it"),
         (["history", "--export", os.devnull], 2, "not a regular file"),
         (["rules", "graph", "-o", str(EXAMPLES)], 2, "is a folder; name a file in it"),
+        (["auto", str(EXAMPLES / "softmax"), "--report", __file__], 1, "not an Nsight Compute report"),
         (["profile", __file__], 2, "no function decorated with @ct.kernel and no KERNEL_FILE"),
         (["emulate", __file__], 2, "no function decorated with @ct.kernel and no KERNEL_FILE"),
         (["nonsense"], 2, "No such command"),

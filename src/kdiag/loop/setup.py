@@ -59,6 +59,8 @@ def prepare(request: Request) -> Plan:
     described = describe(request)
     source = workloads.read_source(described.kernel_file)
     kernel = choose_kernel(source, str(described.kernel_file), request.kernel)
+    if request.report is not None:
+        read_launches(request.report, f"^{kernel}$")
     gpu = ReplayBench(request.replay).gpu() if request.replay is not None else probe_gpu()
     refuse_vendor(request.goal.gpu, gpu)
     if gpu is None and isinstance(described, Workload) and (reason := cannot_compile()):
