@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from kdiag import isolate
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Trial
 from kdiag.executors.command_output import Measured, printed
 from kdiag.executors.paired_statistics import FEWEST, timing
@@ -138,6 +139,7 @@ class CommandBench:
 
     def _run(self, source: bytes, command: tuple[str, ...]) -> _Ended | Died:
         self.target.write_bytes(source)
+        timeout_s = isolate.time_left(self.timeout_s)
         with tempfile.TemporaryDirectory(prefix="kdiag-pytest-") as folder:
             report = Path(folder) / "report.xml"
             with subprocess.Popen(
@@ -152,13 +154,19 @@ class CommandBench:
                 start_new_session=True,
             ) as process:
                 try:
-                    output, _ = process.communicate(timeout=self.timeout_s)
+                    output, _ = process.communicate(timeout=timeout_s)
                 except BaseException as error:  # an interrupt too: the command has a session of its own
                     os.killpg(process.pid, signal.SIGKILL)
                     if not isinstance(error, subprocess.TimeoutExpired):
                         raise
-                    return Died("timeout", f"{' '.join(command)[:80]} did not end within {self.timeout_s:g} s")
+                    return Died("timeout", f"{' '.join(command)[:80]} did not end within {self._told(timeout_s)}")
             return _Ended(process.returncode, output, read(report))
+
+    def _told(self, timeout_s: float) -> str:
+        if timeout_s == self.timeout_s:
+            return f"{timeout_s:g} s"
+        runs = 3 * ROUNDS
+        return f"the {timeout_s:.0f} s left of this iteration, which runs the benchmark {runs} times: make it shorter"
 
     def _environment(self, report: Path) -> dict[str, str]:
         """The user's, but the target's package is found in the worktree first and pytest writes a report."""

@@ -57,7 +57,7 @@ def _limits_reached(policy: Policy, count: int, progress: Progress) -> str | Non
     if progress.open_candidates == 0:
         return "every candidate has been tried"
     if policy.budget_s is not None and progress.elapsed_s >= policy.budget_s:
-        return f"the time is over: {progress.elapsed_s:.0f} s of {policy.budget_s:g} s"
+        return f"the budget of {policy.budget_s:g} s (--budget) is over: {progress.elapsed_s:.0f} s have passed"
     return None
 
 

@@ -64,7 +64,7 @@ class PriorityTree:
         return replace(self, lowered=self.lowered | {optimization})
 
     def refute(self, cause: str) -> PriorityTree:
-        """The tree in which suggestions for a cause come last, because a result contradicted it."""
+        """The tree in which suggestions for a cause wait until nothing else is open, because a result contradicted it."""
         return replace(self, refuted=self.refuted | {cause})
 
     def learn(self, prediction: Prediction) -> PriorityTree:
@@ -75,13 +75,18 @@ class PriorityTree:
         return replace(self, refuted=self.refuted - supported)
 
     def siblings(self, suggestion: Suggestion) -> tuple[Suggestion, ...]:
-        """The open variants of the suggestion's optimization in the order of their rank, itself among them."""
+        """The open variants of the suggestion's optimization in the order of their rank, itself among them.
+
+        Those for a refuted cause are not raced beside the others: they wait until nothing else is open.
+        """
+        refuted = suggestion.cause in self.refuted
         found = [
             leaf.suggestion
             for leaf in self.leaves
             if leaf.state == "open"
             and leaf.suggestion.applicable
             and leaf.suggestion.optimization == suggestion.optimization
+            and (refuted or leaf.suggestion.cause not in self.refuted)
         ]
         return tuple(sorted(found, key=self._priority))
 
@@ -113,7 +118,7 @@ class PriorityTree:
                     counts = ", ".join(f"{number} {state}" for state, number in states.items())
                     under.append(f"    {optimization}: {counts}")
             if under:
-                lines += [f"  {cause}{' (refuted)' if cause in self.refuted else ''}", *under]
+                lines += [f"  {cause}{' (refuted: tried last)' if cause in self.refuted else ''}", *under]
         return "\n".join(lines)
 
     def _priority(self, suggestion: Suggestion) -> tuple[bool, bool, int]:

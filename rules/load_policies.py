@@ -26,7 +26,7 @@ class Policy:
     `slower_pct`: a configuration whose time grows by more is a regression. `error_factor`: an edit that is not said to
     change rounding may not make the error larger than so many times the parent's. `failures_in_a_row`: attempts without
     improvement that end the run. `min_headroom_pct`: the least that must be left to gain. `budget_s` limits the
-    run, `iteration_s` each iteration. `ask_when`: bottlenecks at which a person decides. `target_pct_of_peak`: the
+    run; what an iteration runs is ended after `iteration_s`. `ask_when`: bottlenecks at which a person decides. `target_pct_of_peak`: the
     rate to reach where the user names none. `by_tier`: try the tiers in the order that suits the bottleneck, not what
     is expected to save most. `sources` by field.
     """

@@ -1,6 +1,7 @@
 """`kdiag apply`: diffs that git takes, variants by name and by setting, writing with an undo, and every refusal."""
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -31,6 +32,10 @@ def test_what_is_printed_is_a_patch(softmax: Path, capsys: pytest.CaptureFixture
     assert printed.out.startswith("H all")
     assert "changes rounding" in printed.out
     assert "begins at softmax.py:14" in printed.out
+    told = " ".join(printed.out.split())
+    assert re.search(r"expected without a profile: 1\.\d\dx, by kernel and cause from \S+x to \S+x; \d+% sure", told)
+    assert "kdiag plan softmax.py compares it with other edits" in told
+    assert "H200, measured 2026-11" in told  # from what
     assert "other variants: exp2" in printed.err
     assert softmax.read_bytes() == before
     subprocess.run(["patch", "-p1"], input=printed.out, text=True, check=True, capture_output=True)
@@ -73,6 +78,16 @@ def test_writing_and_undoing(softmax: Path, capsys: pytest.CaptureFixture[str]):
     assert softmax.read_bytes() == before
 
 
+def test_what_cannot_be_written_is_as_it_was(
+    softmax: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/kdiag")
+    before = softmax.read_bytes()
+    assert run(["apply", "softmax.py", "H", "--write"]) == 1
+    assert "softmax.py is as it was, for /proc cannot be written" in capsys.readouterr().err
+    assert softmax.read_bytes() == before
+
+
 def test_applying_twice_says_why_not(softmax: Path, capsys: pytest.CaptureFixture[str]):
     assert run(["apply", "softmax.py", "H", "--variant", "exp2", "--write", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["written"]
@@ -108,12 +123,29 @@ def test_what_cannot_be_is_one_sentence(
     assert softmax.read_bytes() == before
 
 
+def test_a_range_that_says_little_comes_with_what_says_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    shutil.copy(EXAMPLES / "matmul_bf16" / "matmul.py", tmp_path / "a b.py")
+    monkeypatch.chdir(tmp_path)
+    assert run(["apply", "a b.py", "G"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "kdiag plan 'a b.py' --report REPORT says more" in told
+    assert "no cause is known" in told
+
+
 @pytest.mark.parametrize("text", ["", "x = 1\n", "def broken(:\n", "\x00"])
 def test_a_file_without_a_kernel(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "kernel.py"
     path.write_text(text)
     assert run(["apply", str(path), "H"]) in {1, 2}
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_a_byte_order_mark_is_named(softmax: Path, capsys: pytest.CaptureFixture[str]):
+    softmax.write_bytes(b"\xef\xbb\xbf" + softmax.read_bytes())
+    assert run(["apply", "softmax.py", "H"]) == 1
+    assert "byte order mark; save it as UTF-8 without one" in capsys.readouterr().err
 
 
 def test_the_list(softmax: Path, capsys: pytest.CaptureFixture[str]):
@@ -132,5 +164,7 @@ def test_the_list(softmax: Path, capsys: pytest.CaptureFixture[str]):
 def test_with_a_workload_the_compiler_is_asked(capsys: pytest.CaptureFixture[str]):
     pytest.importorskip("cuda.tile")
     assert run(["apply", str(EXAMPLES / "softmax" / "softmax.py"), "H", "--json"]) == 0
-    gates = {gate["gate"]: gate["outcome"] for gate in json.loads(capsys.readouterr().out)["gates"]}
+    found = json.loads(capsys.readouterr().out)
+    gates = {gate["gate"]: gate["outcome"] for gate in found["gates"]}
     assert gates == {"compile": "passed", "no-op": "passed", "effect": "passed"}
+    assert "not compiled" not in found["explanation"]  # what is expected knows what the gates have seen

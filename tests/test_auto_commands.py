@@ -86,6 +86,23 @@ def test_what_fails_its_tests_or_commits_by_itself_is_not_kept(
     assert summary["speedup"] == 1.0
 
 
+def test_an_iteration_that_takes_too_long_is_ended_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    made = commands(tmp_path)
+    bench = made.root / "bench.py"
+    bench.write_text(bench.read_text() + "if 'exp2' in source:\n    import time\n    time.sleep(600)\n")
+    made.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qam", "a slow benchmark")
+    short = replace(load_policies.load("tilegym"), iteration_s=5.0, ask_when=())
+    monkeypatch.setattr(request, "load", {"tilegym": short}.get)
+    code, summary = auto(made, capsys, "--policy", "tilegym", "--max-iterations", "1")
+    assert (code, summary["speedup"]) == (0, 1.0)
+    row = summary["iterations"][1]
+    assert (row["optimization"], row["verdict"]) == ("H", "crash")
+    assert "left of this iteration, which runs the benchmark 18 times: make it shorter" in row["reason"]
+    assert any(event.get("iteration", {}).get("reason") == row["reason"] for event in made.journal)
+
+
 def test_a_run_that_asks_goes_on_from_its_journal_alone_and_ends_at_its_target(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):

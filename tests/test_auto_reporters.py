@@ -6,9 +6,10 @@ import math
 import time
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
-from kdiag.records import GateRecord, Iteration
+from kdiag.records import GateRecord, Iteration, Prediction
 from kdiag.reporters.json_auto import to_json
 from kdiag.reporters.run_summary import RunHeader, RunSummary, Totals, totals
 from kdiag.reporters.terminal_auto import Terminal
@@ -93,6 +94,17 @@ def test_a_terminal_shows_what_runs_and_what_is_left_and_is_given_back():
         assert word in drawn, word
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_refuted_cause_is_told_with_what_follows_from_it(terminal: bool):
+    screen = Console(file=io.StringIO(), force_terminal=terminal, width=140)
+    told = Prediction("barrier", "confirmed", "refuted", "as predicted")
+    with Terminal(screen, Console(file=io.StringIO())) as running:
+        running.on_iteration(replace(WORSE, prediction=replace(told, conclusion="supported")))
+        assert "barrier is refuted" not in screen.file.getvalue()
+        running.on_iteration(replace(WORSE, prediction=told))
+    assert "barrier is refuted: what else is for it waits until nothing else is open" in screen.file.getvalue()
+
+
 def test_the_summary_says_what_is_left_and_how_to_take_it_over():
     _, results = told()
     assert "softmax: 0.200000 ms -> 0.080000 ms, 2.28x" in results
@@ -110,6 +122,8 @@ def test_a_run_that_kept_nothing_does_not_offer_a_merge():
     assert "merge" not in results.getvalue()
     assert "No edit was kept" in results.getvalue()
     assert "kdiag auto --resume /run" in results.getvalue()
+    Terminal(results=Console(file=results)).summary(replace(run, iterations=(BASELINE,)))
+    assert "No edit was tried." in results.getvalue()
 
 
 def test_a_resumed_run_knows_its_best_from_before():

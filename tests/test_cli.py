@@ -1,5 +1,8 @@
 """The command line: exit codes, one sentence for what is foreseen, a log for what is not, and a quick start."""
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +12,7 @@ import pytest
 from kdiag import cli
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+KERNEL = str(EXAMPLES / "softmax" / "softmax.py")
 
 
 @pytest.mark.parametrize(
@@ -19,8 +23,17 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
         (["auto", "gone.py", "--yes"], 1, "There is no workload at gone.py"),
         (["auto", str(EXAMPLES / "softmax")], 2, "--yes"),
         (["plan", str(EXAMPLES / "softmax" / "workload.py")], 2, "no function decorated with @ct.kernel"),
-        (["plan", str(EXAMPLES / "softmax" / "softmax.py"), "--kernel", "other"], 2, "softmax_kernel"),
-        (["plan", str(EXAMPLES / "softmax" / "softmax.py"), "--exact", "--allow-rounding"], 2, "contradict"),
+        (["plan", KERNEL, "--kernel", "other"], 2, "softmax_kernel"),
+        (["plan", KERNEL, "--exact", "--allow-rounding"], 2, "contradict"),
+        (["plan", KERNEL, "--run", str(EXAMPLES)], 2, "add --brief FILE"),
+        (["plan", KERNEL, "--run", str(EXAMPLES), "--brief", "b.md"], 1, "no journal at"),
+        (["plan", KERNEL, "--brief", "/nope/x"], 2, "The folder /nope does not exist; create it"),
+        (["history", "--export", "/nope/x/y.csv"], 2, "The folder /nope/x does not exist; create it"),
+        (["history", "--export", os.devnull], 2, "not a regular file"),
+        (["rules", "graph", "-o", str(EXAMPLES)], 2, "is a folder; name a file in it"),
+        (["auto", str(EXAMPLES / "softmax"), "--report", __file__], 1, "not an Nsight Compute report"),
+        (["profile", __file__], 2, "no function decorated with @ct.kernel and no KERNEL_FILE"),
+        (["emulate", __file__], 2, "no function decorated with @ct.kernel and no KERNEL_FILE"),
         (["nonsense"], 2, "No such command"),
     ],
 )
@@ -33,6 +46,7 @@ def test_what_is_foreseen_is_one_sentence(
     assert sentence in printed.err
     assert "Traceback" not in printed.err
     assert printed.out == ""
+    assert not Path("/nope").exists()
 
 
 def test_a_bug_leaves_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
@@ -44,6 +58,32 @@ def test_a_bug_leaves_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     log = Path(capsys.readouterr().err.split()[-1])
     assert "ZeroDivisionError" in log.read_text()
     log.unlink()
+
+
+def test_an_interrupt_that_a_package_swallowed_is_no_bug(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def interrupted(*_: object):
+        with contextlib.suppress(KeyboardInterrupt):
+            cli.stop(signal.SIGTERM, None)
+        raise RuntimeError("half imported")
+
+    monkeypatch.setattr("kdiag.diagnose.profile.read_launches", interrupted)
+    assert cli.run(["profile", str(EXAMPLES / "softmax" / "softmax.ncu-repz")]) == 130
+    assert capsys.readouterr().err == "kdiag: interrupted\n"
+
+
+def test_what_nohup_ignores_stays_ignored():
+    code = """if True:
+        import signal
+        from kdiag import cli
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            cli.main()
+        finally:
+            print([signal.getsignal(each) for each in (signal.SIGHUP, signal.SIGTERM)] == [signal.SIG_IGN, cli.stop])"""
+    done = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "True"
 
 
 def test_help_imports_nothing_heavy():

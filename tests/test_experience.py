@@ -122,8 +122,9 @@ def test_history_chooses_groups_and_exports(tmp_path, capsys):
     text = capsys.readouterr().out
     assert text.count("softmax_kernel") == 4
     assert ["H", CAUSE, "sm_90", "4", "1.350", "0.750"] in [line.split() for line in text.splitlines()]
+    assert "- is not timed" in text
     assert cli.run(["history", "--kernel", "other"]) == 0
-    assert "There is no such trial" in capsys.readouterr().out
+    assert "Candidates that wait for a GPU are none" in capsys.readouterr().out
     assert cli.run(["history", "--json", "--export", str(file)]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["schema"], len(told["trials"]), len(told["groups"])) == ("kdiag.history/1", 6, 2)

@@ -100,6 +100,13 @@ def test_lowered_and_refuted_come_later_but_are_not_lost():
     ]
 
 
+def test_a_variant_for_a_refuted_cause_is_not_raced_beside_the_others():
+    others = (suggest(8, "G", "tile=64", cause="tensor-pipe"), suggest(9, "G", "tile=32", cause="tensor-pipe"))
+    tree = from_suggestions((*PLAN, *others)).refute("tile-too-small")
+    assert [s.variant for s in tree.siblings(others[0])] == ["tile=64", "tile=32"]
+    assert [s.variant for s in tree.siblings(PLAN[1])] == ["tile=64", "tile=32", "tile=2048", "tile=1024"]
+
+
 def test_a_new_plan_keeps_what_was_tried():
     tree = from_suggestions(PLAN).record("H", "all", "reverted", "slower").record("G", "tile=2048", "kept", "1.6x")
     tree = tree.lower_priority("G").merge((suggest(1, "H", "all"), suggest(2, "H", "exp2")))
@@ -131,7 +138,7 @@ def test_the_outline_counts_what_was_and_can_be_tried():
     tree = from_suggestions(PLAN, "compute").record("G", "tile=2048", "kept", "1.6x").refute("tile-too-small")
     lines = tree.outline().splitlines()
     assert lines[0] == "compute"
-    assert lines.index("  tile-too-small (refuted)") + 1 == lines.index("    G: 1 kept, 1 open")
+    assert lines.index("  tile-too-small (refuted: tried last)") + 1 == lines.index("    G: 1 kept, 1 open")
     assert not any(line.startswith("    B:") for line in lines), "nothing to try"
 
 

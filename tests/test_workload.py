@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kdiag.errors import WorkloadError
-from kdiag.workload import CommandWorkload, Workload, load_module, read, source_hash
+from kdiag.workload import CommandWorkload, Workload, load_kernel, load_module, read, source_hash
 
 COMPLETE = "\n".join(
     [
@@ -72,6 +72,15 @@ def test_mistakes_in_a_toml(tmp_path: Path, text: str, sentence: str):
     write(tmp_path, k_dot_py="", kdiag_dot_toml=text)
     with pytest.raises(WorkloadError, match=sentence):
         read(tmp_path)
+
+
+def test_what_a_module_lacks_is_said_of_the_users_file(tmp_path: Path):
+    candidate = tmp_path / "0f3a.py"
+    candidate.write_text("VALUE = 1\n")
+    module = load_kernel(tmp_path / "softmax.py", candidate)
+    with pytest.raises(AttributeError, match=r"^module 'softmax.py' has no attribute 'launch'$") as raised:
+        module.launch()
+    assert [frame.name for frame in raised.traceback] == ["test_what_a_module_lacks_is_said_of_the_users_file"]
 
 
 def test_what_is_imported_is_what_was_written(tmp_path: Path):

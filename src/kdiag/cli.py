@@ -5,6 +5,8 @@ import io
 import os
 import signal
 import sys
+from types import FrameType
+from typing import NoReturn
 
 import click
 
@@ -23,6 +25,9 @@ VERBS = {
     "history": "List what earlier runs tried, and what came of it.",
     "rules": "Check the rules, or draw them as a graph.",
 }
+
+
+_received: list[int] = []  # the signals that were to end the command that runs
 
 
 class Verbs(click.Group):
@@ -59,9 +64,16 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; every failure leaves through here with one sentence and its exit code."""
     _usable_streams()
-    for number in (signal.SIGTERM, signal.SIGHUP):  # as an interrupt, so that no child is left behind
-        signal.signal(number, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # all as interrupts: no child is left behind
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup, whose point is to go on
+            signal.signal(number, stop)
     sys.exit(run(sys.argv[1:]))
+
+
+def stop(number: int, _frame: FrameType | None) -> NoReturn:
+    """The handler of signals that end kdiag: an interrupt, which is remembered."""
+    _received.append(number)
+    raise KeyboardInterrupt
 
 
 def _usable_streams() -> None:
@@ -77,14 +89,14 @@ def _usable_streams() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
+    _received.clear()
     try:
         result = cli.main(arguments, prog_name="kdiag", standalone_mode=False)
     except KdiagError as error:
         click.echo(f"kdiag: {error}", err=True)
         return error.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("kdiag: interrupted", err=True)
-        return INTERRUPTED
+        return _interrupted()
     except click.ClickException as error:
         error.show()
         return USAGE
@@ -93,8 +105,13 @@ def run(arguments: list[str]) -> int:
         click.echo(f"kdiag: {where}{error.strerror or error}", err=True)
         return FAILURE
     except Exception as error:  # noqa: BLE001 - the one place: a bug becomes a log file and exit code 70
-        return _report_bug(error)
+        return _report_bug(error) if not _received else _interrupted()  # which an import swallowed, now half done
     return result if isinstance(result, int) else 0
+
+
+def _interrupted() -> int:
+    click.echo("kdiag: interrupted", err=True)
+    return INTERRUPTED
 
 
 def _report_bug(error: Exception) -> int:

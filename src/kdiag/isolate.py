@@ -7,6 +7,7 @@ CUDA, so the fork is safe.
 """
 
 import contextlib
+import math
 import multiprocessing
 import os
 import re
@@ -14,8 +15,9 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -56,6 +58,8 @@ class Died:
 
 # Variables that the children of this thread get besides, such as the GPU that they are to see.
 environment: ContextVar[Mapping[str, str]] = ContextVar("environment", default=MappingProxyType({}))
+# When what this thread starts has to have ended (`time.monotonic()`), whatever time it is given besides.
+_deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
 _starting = threading.Lock()
 _live: set[multiprocessing.process.BaseProcess] = set()
 
@@ -79,6 +83,21 @@ def warm_up() -> None:
             del os.environ[BLAS_THREADS]  # programs that kdiag starts otherwise are not concerned
 
 
+@contextlib.contextmanager
+def ending_within(seconds: float) -> Iterator[None]:
+    """Everything that this thread starts meanwhile ends in these seconds, together, or is killed."""
+    token = _deadline.set(min(_deadline.get(), time.monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def time_left(timeout_s: float) -> float:
+    """The seconds for something that may take `timeout_s`: these, or what is left of them."""
+    return max(0.0, min(timeout_s, _deadline.get() - time.monotonic()))
+
+
 def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float) -> Answer | Died:
     """Return `job(request)` as computed in a child, or how the child died.
 
@@ -95,7 +114,7 @@ def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float)
         sender.close()
         _live.add(child)
         try:
-            answer: _Answered[Answer] | Died | None = _receive(receiver, timeout_s)
+            answer: _Answered[Answer] | Died | None = _receive(receiver, time_left(timeout_s))
         finally:
             _end(child)
             _live.discard(child)
@@ -115,9 +134,9 @@ def run_all(
 ) -> tuple[Answer | Died, ...]:
     """`run` for each request, in their order, up to `at_once` children beside each other; an interrupt kills them."""
     warm_up()
-    pool = ThreadPoolExecutor(max(1, at_once))
+    pool, left = ThreadPoolExecutor(max(1, at_once)), time_left(timeout_s)  # its threads know no deadline
     try:
-        return tuple(pool.map(lambda request: run(job, request, timeout_s=timeout_s), requests))
+        return tuple(pool.map(lambda request: run(job, request, timeout_s=left), requests))
     except KeyboardInterrupt:
         kill_all()  # or the threads would wait for their children to the end
         raise
@@ -143,7 +162,7 @@ class _Answered(Generic[Answer]):
 
 def _receive(receiver: Connection, timeout_s: float) -> _Answered[Answer] | Died | None:
     if not receiver.poll(timeout_s):
-        return Died("timeout", f"no answer within {timeout_s:g} s")
+        return Died("timeout", f"no answer within {timeout_s:.3g} s")
     try:
         answer: _Answered[Answer] | Died = receiver.recv()
     except EOFError:

@@ -69,6 +69,8 @@ class KernelSource:
 @lru_cache(maxsize=4)
 def read_kernel(source: str, kernel: str) -> KernelSource | Skipped:
     """Parse a file and find the kernel of that name, or say why it cannot be edited."""
+    if source.startswith("\ufeff"):
+        return Skipped("the file begins with a byte order mark; save it as UTF-8 without one")
     module = parse(source)
     if module is None:
         return Skipped("the file does not parse as Python")

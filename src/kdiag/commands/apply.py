@@ -73,8 +73,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
             _print_list(request, every, as_json)
             return
         proposal, others = choose(edits[0], request, variant)
-        (suggestion,) = expected(request, (proposal,))
         gates = compiler_says(request, proposal)
+        (suggestion,) = expected(request, (proposal,))
         report = EditReport(name, target, str(kernel_file), proposal, others, suggestion, gates)
     if write and proposal.source is not None:
         report = _written(report, kernel_file, source)
@@ -93,12 +93,16 @@ def _file(kernel_file: Path) -> str:
 
 
 def _written(report: EditReport, kernel_file: Path, source: str) -> EditReport:
-    """The report after the file was replaced. Raises KdiagError for what does not compile."""
+    """The report after the file was replaced. Raises KdiagError for what does not compile or cannot be written."""
     refused = failed(report.gates)
     if refused is not None and refused.gate == "compile":
         raise KdiagError(f"The edited kernel does not compile, and was not written: {refused.reason}.")
     assert report.proposal.source is not None
-    kept = replace_text(kernel_file, source, report.proposal.source)
+    try:
+        kept = replace_text(kernel_file, source, report.proposal.source)
+    except OSError as error:
+        folder = Path(str(error.filename)).parent
+        raise KdiagError(f"{kernel_file} is as it was, for {folder} cannot be written: {error.strerror}.") from None
     return report.after_writing(shlex.join(["cp", str(kept), str(kernel_file)]))
 
 

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import click
 from rich.console import Console
 
+from kdiag.commands.file_to_write import writable
 from kdiag.errors import AsksUser, KdiagError, UsageError
 from kdiag.loop.auto import Run
 from kdiag.loop.compiler import TARGETS
@@ -58,7 +59,9 @@ NO_GPU = "no GPU here: every candidate is edited, compiled and kept as a patch; 
 )
 @click.option("--run-dir", type=click.Path(path_type=Path), help="Where journal, worktree and patches go.")
 @click.option("--resume", type=click.Path(path_type=Path), help="The directory of a run to go on with.")
-@click.option("--record", type=click.Path(path_type=Path), help="Write every answer of the GPU to this file.")
+@click.option(
+    "--record", type=click.Path(path_type=Path), callback=writable, help="Write every answer of the GPU to this file."
+)
 @click.option("--replay", type=click.Path(path_type=Path, exists=True), help="Take the answers from a recording.")
 @click.option("--no-experience", is_flag=True, help="Neither use the trials of earlier runs nor keep these.")
 @click.option("--gpus", help="Spread the configurations over these GPUs: 0,1 or all.  [default: the current one]")

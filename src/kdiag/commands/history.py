@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from kdiag.commands.file_to_write import writable
 from kdiag.errors import KdiagError
 from kdiag.planner.experience import COLUMNS, Experience, database
 from kdiag.reporters import history
@@ -17,11 +18,12 @@ from kdiag.reporters.markdown import write_atomically
 @click.option("--optimization", help="Only trials of this optimization, e.g. H.")
 @click.option("--gpu", metavar="SM", help="Only trials on this architecture, e.g. sm_90.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.history/1).")
-@click.option("--export", type=click.Path(path_type=Path, dir_okay=False), help="Write a CSV file.")
+@click.option("--export", type=click.Path(path_type=Path), callback=writable, help="Write a CSV file.")
 def command(kernel: str | None, optimization: str | None, gpu: str | None, as_json: bool, export: Path | None) -> None:
     """List the trials of earlier runs, the latest first, then what each optimization did for each cause.
 
-    `kdiag auto` keeps a trial for every candidate it tries; `kdiag plan` and `kdiag auto` learn from them.
+    `kdiag auto` keeps a trial for every candidate on which it has decided, not for one that waits for a GPU; `kdiag plan`
+    and `kdiag auto` learn from them.
     """
     wanted = {"kernel": kernel, "optimization": optimization, "architecture": gpu}
     trials = tuple(

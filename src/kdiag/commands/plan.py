@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from kdiag import workload as workloads
+from kdiag.commands.file_to_write import writable
 from kdiag.errors import UsageError
 from kdiag.journal import read as read_journal
 from kdiag.loop.brief import BriefRequest, brief
@@ -40,7 +41,8 @@ from kdiag.workload import CommandWorkload
 @click.option(
     "--brief",
     "brief_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path),
+    callback=writable,
     help="Write all that is known for a person or an agent: Markdown, or JSON for a name that ends in .json.",
 )
 @click.option(
@@ -72,6 +74,9 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     if exact and allow_rounding:
         raise UsageError("--exact and --allow-rounding contradict each other; give one of them.")
+    if run is not None and brief_file is None:
+        raise UsageError("--run is for the brief; add --brief FILE, or leave it out.")
+    tried = () if run is None else state(read_journal(run / "journal.jsonl")).iterations
     source = workloads.read_source(kernel_file)
     name = choose_kernel(source, str(kernel_file), kernel)
     described = workloads.of_kernel_file(kernel_file, workload)
@@ -84,7 +89,6 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         request = PlanRequest(source, name, findings, rounding, thorough=True, trials=trials)
         suggestions = plan(request, compiler)
         if brief_file is not None:
-            tried = () if run is None else state(read_journal(run / "journal.jsonl")).iterations
             about = BriefRequest(kernel_file, source, name, findings, suggestions, tried)
             _write(brief_file, brief(about, compiler))
     if as_json:

@@ -1,10 +1,10 @@
 """`kdiag rules`: check the rules, or draw them."""
 
 from pathlib import Path
-from typing import TextIO
 
 import click
 
+from kdiag.commands.file_to_write import writable
 from kdiag.errors import KdiagError, UsageError
 
 
@@ -31,16 +31,17 @@ def check(folder: Path | None) -> None:
 
 
 @command.command()
-@click.option("--svg", "-o", type=click.File("w", "utf-8", atomic=True), help="Write it to this SVG file.")
+@click.option("--svg", "-o", type=click.Path(path_type=Path), callback=writable, help="Write it to this SVG file.")
 @click.option("--dot", is_flag=True, help="Print it in the language of Graphviz.")
-def graph(svg: TextIO | None, dot: bool) -> None:
+def graph(svg: Path | None, dot: bool) -> None:
     """Draw symptoms, causes by bottleneck, and the optimizations that treat them, with gains as tooltips."""
     from kdiag.planner.graph import bundled
     from kdiag.reporters import rules_drawing
+    from kdiag.reporters.markdown import write_atomically
 
     if svg is None and not dot:
         raise UsageError("Say where to draw: --svg FILE, or --dot for Graphviz.")
     if svg is not None:
-        svg.write(rules_drawing.to_svg(bundled()))
+        write_atomically(svg, rules_drawing.to_svg(bundled()))
     if dot:
         click.echo(rules_drawing.to_dot(bundled()))

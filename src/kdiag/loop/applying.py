@@ -1,6 +1,6 @@
 """One edit of one kernel: which variant is meant, what it changes, and what the compiler says of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kdiag.errors import UsageError
@@ -76,9 +76,15 @@ def choose(edit: Edit, request: EditRequest, wanted: str | None) -> tuple[Propos
 
 
 def expected(request: EditRequest, proposals: tuple[Proposal, ...]) -> tuple[Suggestion, ...]:
-    """What the planner expects of these proposals from source and compiler alone, the most promising first."""
+    """What the planner expects of these proposals, the most promising first: from the source, and from what the compiler
+    has said by now.
+    """
     asked = PlanRequest(request.source, request.kernel, request.findings, "yes", proposals=proposals)
-    return tuple(s for s in rank(inputs_of(asked, request.compiler)) if s.proposal in proposals)
+    inputs, parent = inputs_of(asked, request.compiler), request.compiler.compile_one(request.source)
+    if not isinstance(inputs.parent, CompileFailure):  # what its parent cannot be compiled with, no candidate can
+        said = {key: of_kernel(each, request.kernel, parent) for key, each in request.compiler.known.items()}
+        inputs = replace(inputs, compiled=said)
+    return tuple(s for s in rank(inputs) if s.proposal in proposals)
 
 
 def compiler_says(request: EditRequest, proposal: Proposal) -> tuple[GateRecord, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from kdiag import isolate
 from kdiag.executors import repo, sanitizer
 from kdiag.executors.bench import Bench, Trial
 from kdiag.executors.decide import CandidateOutcome, confirmation, decide, needs_confirmation
@@ -62,7 +63,13 @@ def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Tri
     """Write the candidate into the worktree, pass it through every gate, and say what became of it.
 
     The worktree holds the candidate afterwards; the caller commits or reverts. `wrong` is what a check before a race said.
+    What takes longer than the policy gives an iteration is ended, and is a crash.
     """
+    with isolate.ending_within(arena.policy.iteration_s):
+        return _attempt(n, proposal, parent, arena, wrong)
+
+
+def _attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Trial | Died | None) -> Iteration:
     assert proposal.source is not None
     started = time.monotonic()
     if proposal.safety == "changes-rounding":

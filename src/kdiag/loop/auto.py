@@ -152,6 +152,8 @@ class Run:
         suggestion = self.strategy.next()
         assert suggestion is not None
         self.terminal.on_try(self._next_number(), suggestion, self.reached.headroom())
+        if suggestion.cause in self.strategy.tree.refuted:
+            self.terminal.on_note(f"nothing is open but what is for {suggestion.cause}, which was refuted")
         result = self.strategy.choose(suggestion, parent)
         if result.died is not None:
             self.terminal.on_note(f"{suggestion.optimization}: one by one, {result.died.message}")

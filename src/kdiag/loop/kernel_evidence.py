@@ -56,16 +56,25 @@ def kernel_evidence(workload: Workload, kernel: str, target: str, configuration:
     return KernelEvidence({**observations, **from_compilation(meant)}, everything, meant[0], ())
 
 
+def require_kernel(file: Path) -> None:
+    """Raise UsageError for a file that is no workload and defines no kernel either."""
+    if not read_source(workloads.read_source(file), str(file)).kernels:
+        raise UsageError(
+            f"{file} has no function decorated with @ct.kernel and no KERNEL_FILE; name a kernel file or a workload."
+        )
+
+
 def python_workload(what: Path, named: Path | None) -> Workload:
     """The workload of a path that is one, or of a kernel file whose workload is named or beside it.
 
-    Raises WorkloadError when there is none, UsageError for a workload that only has commands.
+    Raises WorkloadError when there is none, UsageError for a workload that only has commands or a file without kernels.
     """
     if named is None and workloads.is_workload(what):
         found: Workload | CommandWorkload | None = workloads.read(what)
     else:
         found = workloads.of_kernel_file(what, named)
     if found is None:
+        require_kernel(what)
         raise WorkloadError(
             f"{what} does not say how its kernels are launched; name a workload with --workload (docs/workload.md)."
         )

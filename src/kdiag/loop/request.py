@@ -5,10 +5,10 @@ from pathlib import Path
 
 from kdiag import journal, run_state
 from kdiag import workload as workloads
-from kdiag.diagnose.source.read import read_source
 from kdiag.errors import KdiagError, UsageError
 from kdiag.executors import tilegym
 from kdiag.journal import Start
+from kdiag.loop.kernel_evidence import require_kernel
 from kdiag.loop.target import NO_TARGET, Target, Vendor, from_table, from_toml
 from kdiag.records import Gpu
 from kdiag.rules.load_policies import DEFAULT, Policy, load
@@ -110,10 +110,7 @@ def _of_kernel_file(request: Request, file: Path) -> Workload | CommandWorkload:
         return describe(replace(request, workload=found.path))
     if (operator := tilegym.operator_of(file)) is not None:
         return tilegym.workload_of(operator, request.test, request.bench)
-    if not read_source(workloads.read_source(file), str(file)).kernels:
-        raise UsageError(
-            f"{file} has no function decorated with @ct.kernel and no KERNEL_FILE; name a kernel file or a workload."
-        )
+    require_kernel(file)
     raise UsageError(
         f"Nothing says how to run and check {file}: give --test and --bench commands, or write a workload (docs/workload.md)."
     )

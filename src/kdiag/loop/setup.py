@@ -59,6 +59,8 @@ def prepare(request: Request) -> Plan:
     described = describe(request)
     source = workloads.read_source(described.kernel_file)
     kernel = choose_kernel(source, str(described.kernel_file), request.kernel)
+    if request.report is not None:
+        read_launches(request.report, f"^{kernel}$")
     gpu = ReplayBench(request.replay).gpu() if request.replay is not None else probe_gpu()
     refuse_vendor(request.goal.gpu, gpu)
     if gpu is None and isinstance(described, Workload) and (reason := cannot_compile()):
@@ -95,9 +97,9 @@ def _chosen_gpus(
 def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
     """Create worktree, branch and journal, or reopen those of an earlier run."""
     if plan.request.resume is not None:
-        return _resume(plan, plan.request.resume, terminal)
+        return _resume(plan, plan.request.resume.resolve(), terminal)
     now = datetime.now().astimezone()
-    run_dir = plan.request.run_dir or _state_dir() / f"{plan.kernel}-{now:%Y%m%d-%H%M%S}"
+    run_dir = (plan.request.run_dir or _state_dir() / f"{plan.kernel}-{now:%Y%m%d-%H%M%S}").resolve()
     worktree = worktrees.plan_worktree(plan.workload.kernel_file, plan.kernel, run_dir, f"{now:%Y-%m-%d}")
     plan = replace(plan, workload=workloads.written(plan.workload, run_dir))
     start = Start(

@@ -40,13 +40,16 @@ def render(trials: Sequence[PastTrial]) -> None:
     """Print the latest trials and all groups."""
     console = stdout_console()
     if not trials:
-        console.print("There is no such trial; `kdiag auto` keeps one for every candidate that it tries.")
+        console.print("There is no such trial; `kdiag auto` keeps one for every candidate on which it has decided.")
+        console.print("Candidates that wait for a GPU are none: nothing was measured (kdiag auto --resume RUN_DIR).")
         return
     shown = [{**asdict(t), "time": t.time[:16], "edit": f"{t.optimization} {t.variant}"} for t in trials]
     console.print(_table(TRIAL, shown[:MOST_SHOWN]))
     if len(trials) > MOST_SHOWN:
         console.print(f"{len(trials) - MOST_SHOWN} earlier ones are left out; --export and --json have all.")
     console.print(_table((*GROUP, "trials", "median_speedup", "kept_share"), groups(trials)))
+    if any(trial.speedup is None for trial in trials):
+        console.print("- is not timed: the candidate was wrong, did not run, or compiled to the same machine code.")
 
 
 def _table(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> Table:

@@ -22,6 +22,7 @@ def to_json(report: EditReport) -> dict[str, object]:
         "title": made.title,
         **_variant(made),
         "expected_speedup": None if made.source is None else asdict(report.suggestion.expected_speedup),
+        "confidence": None if made.source is None else report.suggestion.confidence,
         "explanation": None if made.source is None else report.suggestion.explanation,
         "where": None if made.where is None else asdict(made.where),
         "promises": [asdict(promise) for promise in made.promises],

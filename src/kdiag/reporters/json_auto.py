@@ -1,8 +1,7 @@
 """A run as the JSON object `kdiag.auto/1`."""
 
-import math
-
 from kdiag.records import Iteration
+from kdiag.reporters.json_number import finite
 from kdiag.reporters.run_summary import RunSummary, achieved
 
 SCHEMA = "kdiag.auto/1"
@@ -19,9 +18,9 @@ def to_json(summary: RunSummary) -> dict[str, object]:
         "kernel": summary.header.kernel,
         "gpu": summary.header.gpu,
         "policy": summary.header.policy,
-        "baseline_ms": _number(total.baseline_ms),
-        "best_ms": _number(total.best_ms),
-        "speedup": _number(total.speedup),
+        "baseline_ms": finite(total.baseline_ms),
+        "best_ms": finite(total.best_ms),
+        "speedup": finite(total.speedup),
         "stop_reason": summary.stop_reason,
         "iterations": [_iteration(row) for row in summary.iterations],
         "branch": summary.header.branch,
@@ -35,12 +34,8 @@ def _iteration(row: Iteration) -> dict[str, object]:
         "optimization": row.optimization,
         "variant": row.variant,
         "correctness": row.correctness,
-        "latency_ms": _number(row.latency_ms),
-        "speedup": _number(row.speedup),
+        "latency_ms": finite(row.latency_ms),
+        "speedup": finite(row.speedup),
         "verdict": row.verdict,
         "reason": row.reason,
     }
-
-
-def _number(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None

@@ -1,10 +1,10 @@
 """What an emulation found as one JSON object, schema `kdiag.emulate/1`; what is not known is null."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from kdiag.records import EmulatedConfiguration
+from kdiag.reporters.json_number import finite
 
 SCHEMA = "kdiag.emulate/1"
 
@@ -20,7 +20,7 @@ def to_json(kernel: str, target: str, found: Sequence[EmulatedConfiguration]) ->
             {
                 "configuration": one.check.configuration,
                 "correct": one.check.passed,
-                "error": _number(one.check.error),
+                "error": finite(one.check.error),
                 "tolerance": one.check.tolerance,
                 "reason": one.check.reason or None,
                 "launches": one.launches,
@@ -30,8 +30,3 @@ def to_json(kernel: str, target: str, found: Sequence[EmulatedConfiguration]) ->
             for one in found
         ],
     }
-
-
-def _number(value: float | None) -> float | None:
-    """JSON has no infinity; an error that is infinite is told by `reason`."""
-    return value if value is not None and math.isfinite(value) else None

@@ -123,8 +123,10 @@ def with_section(text: str, section: str, run: str) -> str:
 def write_atomically(path: Path, text: str) -> None:
     """Replace `path` by `text`; a reader, or a crash, sees the old file or the new one and nothing between.
 
-    One process at a time may write a path: what a killed one left beside it is written over by the next.
+    One process at a time may write a path: what a killed one left beside it is written over by the next. A symbolic
+    link stays one.
     """
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     try:

@@ -1,5 +1,7 @@
 """An edit for the terminal: what it is, what the compiler says, warnings, and the diff last, so that it can be piped."""
 
+import shlex
+
 import click
 from rich.table import Table
 from rich.text import Text
@@ -10,6 +12,7 @@ from kdiag.reporters.json_apply import Offers
 from kdiag.reporters.stdout import stdout_console
 from kdiag.reporters.terminal_verify import gate_table
 
+WIDE = 2.0  # so many times the low end of a range: the cause decides, which a profile knows
 DIFF_COLORS = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -23,14 +26,7 @@ def render(report: EditReport) -> None:
         return
     console = stdout_console()
     console.print(Text.assemble((name, "bold cyan"), f"  {made.title}, {made.safety.replace('-', ' ')}"))
-    speedup = report.suggestion.expected_speedup
-    console.print(
-        Text(
-            f"expected without a profile: {speedup.mid:.2f}x ({speedup.low:.2f} to {speedup.high:.2f}); "
-            "kdiag plan compares it with the other edits"
-        )
-    )
-    for line in _facts(made):
+    for line in (*_expected(report), *_facts(made)):
         console.print(Text(line))
     if report.gates:
         console.print(gate_table(report.gates))
@@ -55,6 +51,16 @@ def render_list(kernel: str, target: str, every: Offers) -> None:
             applies = Text("yes", "green") if made.source is not None else Text(made.why_not or "no", "dim")
             table.add_row("", made.variant.name, made.safety.replace("-", " "), applies)
     console.print(table)
+
+
+def _expected(report: EditReport) -> tuple[str, str]:
+    """The middle, how sure that is, how far it goes, and what to do about it; then what that rests on."""
+    speedup, file = report.suggestion.expected_speedup, shlex.quote(report.file)
+    span = f"{speedup.mid:.2f}x, by kernel and cause from {speedup.low:.2f}x to {speedup.high:.2f}x"
+    sure = f"{report.suggestion.confidence:.0%} sure of the cause and these figures"
+    wide = speedup.high >= WIDE * speedup.low
+    advice = f"kdiag plan {file} " + ("--report REPORT says more" if wide else "compares it with other edits")
+    return f"expected without a profile: {span}; {sure}; {advice}", report.suggestion.explanation
 
 
 def _facts(made: Proposal) -> list[str]:

@@ -61,8 +61,12 @@ class Terminal:
     def on_iteration(self, row: Iteration) -> None:
         """One iteration that has ended: what was tried and what came of it, then why."""
         self._iterations = (*self._iterations, row)
-        if self._live is not None:
-            return
+        if self._live is None:
+            self._lines(row)
+        if row.prediction is not None and row.prediction.conclusion == "refuted":
+            self.on_note(f"{row.prediction.cause} is refuted: what else is for it waits until nothing else is open")
+
+    def _lines(self, row: Iteration) -> None:
         figures = f"{_ms(row.latency_ms):>14}  {_ratio(row.speedup):>7}  "
         verdict = (f"{row.verdict:<12}", _STYLES[row.verdict])
         self._line(Text.assemble(f"{row.n:>3}  ", verdict, figures, (_name(row), "bold"), _title(row)))
@@ -154,7 +158,8 @@ def _take_over(summary: RunSummary) -> list[str]:
     elif kept:
         lines.append(f"To take it over: git -C {repository} merge {branch}")
     else:
-        lines.append("No edit was kept; your kernel is the best version.")
+        tried = any(row.n > 0 for row in summary.iterations)
+        lines.append(f"No edit was {'kept; your kernel is the best version' if tried else 'tried'}.")
     worktree = shlex.quote(summary.header.worktree)
     return [*lines, f"To remove the worktree: git -C {repository} worktree remove --force {worktree}"]
 
