@@ -34,7 +34,7 @@ def predicted(optimization: str, variant: str, cause: str) -> tuple[str, ...]:
 def check(
     cause: str, moves: Sequence[str], seen: tuple[Observations, Observations], *, faster: bool | None
 ) -> Prediction:
-    """Compare `moves` ("-dram_read_bytes") with what was `seen` of parent and candidate; `faster` None: not timed."""
+    """Compare `moves` ("-dram_read_bytes") with what was `seen` of parent and candidate; `faster` None: the time does not say."""
     changes = [(move, *pair) for move in moves if (pair := _values(move, *seen)) is not None]
     if not changes:
         return Prediction(cause, "not-evaluated", "open", "nothing that the rules predict was measured")
@@ -47,19 +47,19 @@ def check(
         text = "the edit does not do what it is for"
         return Prediction(cause, "contradicted", "edit-failed", f"not as predicted: {figures}; {text}")
     if faster is None:
-        return Prediction(cause, "confirmed", "open", f"as predicted: {figures}; not timed")
+        return Prediction(cause, "confirmed", "open", f"as predicted: {figures}; the time does not decide")
     text = f"{cause} was a limiter" if faster else f"no faster for it, so {cause} was not the limiter"
     return Prediction(cause, "confirmed", "supported" if faster else "refuted", f"as predicted: {figures}; {text}")
 
 
 def _values(move: str, before: Observations, after: Observations) -> tuple[float, float] | None:
-    """The metric on both sides, None if one is unavailable.
+    """The metric on both sides, None if one is unavailable, or is to fall and cannot.
 
     A busy share that is to fall is compared in busy cycles: the same work in less time has a larger share.
     """
     name = move[1:]
     first, second, *cycles = (_number(side, key) for key in (name, CYCLES) for side in (before, after))
-    if first is None or second is None:
+    if first is None or second is None or (move[0] == "-" and first == 0):
         return None
     if move[0] == "-" and name.endswith("_pct") and cycles[0] is not None and cycles[1] is not None:
         return first / 100 * cycles[0], second / 100 * cycles[1]

@@ -45,10 +45,10 @@ class PriorityTree:
     lowered: frozenset[str] = frozenset()
     refuted: frozenset[str] = frozenset()
 
-    def next_open(self) -> Suggestion | None:
-        """The suggestion to try next: not refuted before refuted, not lowered before lowered, then by rank."""
-        candidates = [leaf.suggestion for leaf in self.leaves if leaf.state == "open" and leaf.suggestion.applicable]
-        return min(candidates, key=self._priority, default=None)
+    def open(self) -> list[Suggestion]:
+        """What can be tried, the next one first: not refuted before refuted, not lowered before lowered, then by rank."""
+        found = [leaf.suggestion for leaf in self.leaves if leaf.state == "open" and leaf.suggestion.applicable]
+        return sorted(found, key=self._priority)
 
     def record(self, optimization: str, variant: str, state: State, reason: str) -> PriorityTree:
         """The tree after one variant was tried. Keeping it opens what it enables and closes what would undo it."""
@@ -80,15 +80,8 @@ class PriorityTree:
         Those for a refuted cause are not raced beside the others: they wait until nothing else is open.
         """
         refuted = suggestion.cause in self.refuted
-        found = [
-            leaf.suggestion
-            for leaf in self.leaves
-            if leaf.state == "open"
-            and leaf.suggestion.applicable
-            and leaf.suggestion.optimization == suggestion.optimization
-            and (refuted or leaf.suggestion.cause not in self.refuted)
-        ]
-        return tuple(sorted(found, key=self._priority))
+        same = (each for each in self.open() if each.optimization == suggestion.optimization)
+        return tuple(each for each in same if refuted or each.cause not in self.refuted)
 
     def merge(self, suggestions: tuple[Suggestion, ...]) -> PriorityTree:
         """The tree with the suggestions of a new plan; what was tried keeps its state, even if no longer suggested."""

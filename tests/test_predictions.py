@@ -55,6 +55,7 @@ def test_the_truth_table(after, faster, expected):
         (["-xu_pct"], {"xu_pct": 60, "sm_elapsed_cycles": 1000}, {"xu_pct": 60, "sm_elapsed_cycles": 500}, "confirmed"),
         (["-xu_pct"], {"xu_pct": 60}, {"xu_pct": 60}, "contradicted"),
         (["-compile.stack_bytes"], {"compile.stack_bytes": 1000}, {"compile.stack_bytes": 999}, "confirmed"),  # no noise
+        (["-compile.stack_bytes"], {"compile.stack_bytes": 0}, {"compile.stack_bytes": 0}, "not-evaluated"),  # cannot fall
     ],
 )  # fmt: skip
 def test_what_counts_as_moved(moves, before, after, outcome):

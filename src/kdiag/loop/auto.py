@@ -178,7 +178,7 @@ class Run:
 
     def _stop(self) -> str | None:
         """Why the run ends before its next iteration, or None."""
-        open_candidates = 1 if self.strategy.tree.next_open() is not None else 0
+        open_candidates = len(self.strategy.tree.open())
         reason = self.reached.stop(self.iterations, open_candidates)
         if reason is None and self.strategy.next() is None and self.arena.bench is None:
             return "every candidate that is worth a measurement is ready for one"

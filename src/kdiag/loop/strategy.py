@@ -91,9 +91,8 @@ class Strategy:
         return replace(parent, earlier=frozenset(self.earlier))
 
     def next(self) -> Suggestion | None:
-        """The next suggestion, unless at best it is expected to gain less than is worth an iteration."""
-        suggestion = self.tree.next_open()
-        return suggestion if suggestion is not None and _worth(suggestion) else None
+        """The next suggestion that at best is expected to gain what is worth an iteration."""
+        return next(filter(_worth, self.tree.open()), None)
 
     def choose(self, suggestion: Suggestion, parent: Parent) -> Result:
         """The suggestion, or the variant of the same optimization that wins a race against it.
@@ -138,8 +137,7 @@ class Strategy:
         moves = predicted(row.optimization, row.variant, suggestion.cause)
         count = bool(row.timings) and any(not move[1:].startswith("compile.") for move in moves)
         seen = self._seen(parent.source, parent, count), self._seen(text_of(suggestion), parent, count)
-        faster = any(each.low > 1 + each.noise_floor for each in row.timings) if row.timings else None
-        return check(suggestion.cause, moves, seen, faster=faster)
+        return check(suggestion.cause, moves, seen, faster=_faster(row))
 
     def _seen(self, source: str, parent: Parent, count: bool) -> Observations:
         """What the compiler says of the kernel, with sampled counters if they are wanted and to be had."""
@@ -165,6 +163,13 @@ def text_of(suggestion: Suggestion) -> str:
 
 def _worth(suggestion: Suggestion) -> bool:
     return suggestion.expected_speedup.high >= WORTH_TRYING
+
+
+def _faster(row: Iteration) -> bool | None:
+    """Whether a candidate is faster somewhere; None where its time leaves room for a gain that would be worth having."""
+    if any(each.low > 1 + each.noise_floor for each in row.timings):
+        return True
+    return False if row.timings and all(each.high < WORTH_TRYING for each in row.timings) else None
 
 
 def _measured(rows: Sequence[Iteration]) -> dict[Name, float]:

@@ -1,0 +1,31 @@
+"""What is tried next, and what a time says of a cause."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from kdiag.loop.strategy import Strategy, _faster
+from kdiag.planner.tree import from_suggestions
+from kdiag.records import ConfigurationTiming, ExpectedSpeedup
+from test_tree import suggest
+
+
+def test_one_that_can_gain_nothing_does_not_stop_what_comes_after_it():
+    hopeless, hopeful, last = (
+        replace(suggest(n, "G", f"tile={n}"), expected_speedup=ExpectedSpeedup(0.9, 1.0, high))
+        for n, high in enumerate((1.01, 1.3, 1.0), 1)
+    )
+    strategy = Strategy(SimpleNamespace(), "yes", tree=from_suggestions((hopeless, hopeful, last), "memory"))
+    assert strategy.next() == hopeful
+    strategy.tree = strategy.tree.record("G", "tile=2", "reverted", "slower")
+    assert strategy.next() is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "faster"), [(1.05, 1.07, True), (0.99, 1.01, False), (0.97, 1.06, None), (1.002, 1.03, None)]
+)
+def test_a_time_that_leaves_room_for_a_gain_refutes_nothing(low: float, high: float, faster: bool | None):
+    timing = ConfigurationTiming("a", 1.0, 1.0, (low + high) / 2, low, high, 0.005, 50)
+    assert _faster(SimpleNamespace(timings=(timing,))) is faster
+    assert _faster(SimpleNamespace(timings=())) is None
