@@ -169,45 +169,6 @@ def test_a_constant_of_two_launches_in_one_wrapper_is_refused():
     assert "block is also passed to another kernel" in refused(source, "double_kernel", block=512)
 
 
-@pytest.mark.parametrize("line", ["TILE_M = FACTOR = 128", "TILES = TILE_M, FACTOR = 128, 3"])
-def test_a_literal_that_other_names_get_too_is_left_alone(line: str) -> None:
-    source = MATMUL.replace("TILE_M = 128  # rows of the result", line)
-    assert "gives the size of TILE_M to other names too" in refused(source, "matmul_kernel", tile_m=64)
-    assert "TILE_N = 64" in resized(source, "matmul_kernel", tile_n=64)
-
-
-@pytest.mark.parametrize("line", ["TILE_M, _ = choose()", "TILE_M, *_ = 64, 1", "for TILE_M in (64,):\n    pass"])
-def test_a_size_that_the_module_sets_again_is_left_alone(line: str) -> None:
-    source = MATMUL.replace("TILE_K = 64\n", f"TILE_K = 64\n{line}\n")
-    assert "TILE_M is not assigned exactly once" in refused(source, "matmul_kernel", tile_m=64)
-
-
-@pytest.mark.parametrize("line", ["AREA: int = TILE_M * TILE_N", "AREA = 1\nAREA *= TILE_M"])
-def test_a_name_that_follows_the_size_keeps_its_value_elsewhere(line: str) -> None:
-    source = MATMUL.replace("TILE_K = 64\n", f"TILE_K = 64\n{line}\n") + "\n\ndef area():\n    return AREA\n"
-    edited = resized(source, "matmul_kernel", tile_m=64)
-    assert "TILE_M = 128" in edited
-    assert "    TILE_M = 64\n" in edited
-
-
-@pytest.mark.parametrize("passed", [False, True])
-def test_a_grid_that_another_function_counts_does_not_stay_behind(passed: bool) -> None:
-    source = MATMUL.replace(
-        "row, column = ct.bid(0), ct.bid(1)",
-        "rows = ct.cdiv(a.shape[0], TM)\n    row, column = ct.bid(0) % rows, ct.bid(0) // rows",
-    )
-    grid = "(ct.cdiv(m, TILE_M) * ct.cdiv(n, TILE_N), 1, 1)"
-    if passed:
-        source = source.replace("def matmul(a, b):", "def matmul(a, b, grid):").replace(
-            "    grid = (ct.cdiv(m, TILE_M), ct.cdiv(n, TILE_N), 1)\n", ""
-        )
-        source += f"\n\ndef product(a, b, m, n):\n    return matmul(a, b, {grid})\n"
-    else:
-        source = source.replace("(ct.cdiv(m, TILE_M), ct.cdiv(n, TILE_N), 1)", "blocks(m, n)")
-        source += f"\n\ndef blocks(m, n):\n    return {grid}\n"
-    assert "computes with TILE_M as well, perhaps the grid" in refused(source, "matmul_kernel", tile_m=64)
-
-
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
 def test_a_split_row_compiles(target: str, tmp_path: object):

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
+from kdiag.executors.edits.syntax.kernel_source import Replacement, dotted
+
 
 @dataclass(frozen=True, eq=False)
 class TileConstant:
@@ -15,6 +17,7 @@ class TileConstant:
     `value` is the present size, None where the size follows the data; `literals` say it, `repeats` say it again in the grid,
     each with what is to be added to the size there (-1 in `(n + 255) // 256`); `capped` are the expressions that follow the data and
     get an upper bound, `shadowed` the launch wrappers that get a constant of their own because others share it.
+    `chained` is the line of `A = B = 16`, of which the size takes its own name out.
     `also` changes with it whatever the size is. A constant that does not grow may only be divided, since something relies on its multiples; one that does not
     shrink is reduced as a whole, and must hold a row of the data.
     """
@@ -27,6 +30,7 @@ class TileConstant:
     repeats: Mapping[cst.Integer, int] = field(default_factory=dict)
     capped: tuple[cst.BaseExpression, ...] = ()
     shadowed: tuple[cst.FunctionDef, ...] = ()
+    chained: cst.SimpleStatementLine | None = None
     also: Mapping[cst.CSTNode, cst.CSTNode] = field(default_factory=dict)
     grows: bool = True
     shrinks: bool = True
@@ -53,9 +57,13 @@ class TileConstant:
             shrinks=self.shrinks and other.shrinks,
         )
 
-    def replacements(self, size: int) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
-        """The nodes of the file to exchange for another size."""
+    def replacements(
+        self, size: int, others: Mapping[cst.CSTNode, Replacement]
+    ) -> Iterator[tuple[cst.CSTNode, Replacement]]:
+        """The nodes of the file to exchange for another size, besides those that other sizes exchange."""
         yield from self.also.items()
+        if self.chained is not None:
+            yield self.chained, _unchained(others.get(self.chained, self.chained), self.name, size)
         for literal, offset in {**dict.fromkeys(self.literals, 0), **self.repeats}.items():
             yield literal, literal.with_changes(value=str(size + offset))
         for expression in self.capped:
@@ -77,3 +85,18 @@ def _with_constant(body: cst.BaseSuite, statement: str) -> cst.BaseSuite:
     )
     at = 1 if quoted else 0
     return body.with_changes(body=[*body.body[:at], line, *body.body[at:]])
+
+
+def _unchained(lines: Replacement, name: str, size: int) -> Replacement:
+    """`A = B = 16` as a line for A and one for the others; of `lines` the last may still be one for several names."""
+    *before, last = lines if isinstance(lines, cst.FlattenSentinel) else (lines,)
+    line = cst.ensure_type(last, cst.SimpleStatementLine)
+    assignment = cst.ensure_type(line.body[0], cst.Assign)
+    own = [target for target in assignment.targets if dotted(target.target) == name]
+    rest = [target for target in assignment.targets if target not in own]
+    resized = assignment.with_changes(targets=own, value=cst.Integer(str(size)))
+    if not rest:
+        return cst.FlattenSentinel([*before, line.with_changes(body=[resized])])
+    first = line.with_changes(body=[resized], trailing_whitespace=cst.TrailingWhitespace())
+    kept = line.with_changes(body=[assignment.with_changes(targets=rest)], leading_lines=())
+    return cst.FlattenSentinel([*before, first, kept])

@@ -1,11 +1,12 @@
 """How a kernel counts the tiles of one size, and whether it relies on more than its masks where the last one ends."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.launches.launch_site import LaunchSite
+from kdiag.executors.edits.launches.tile_origin import follows_data
 from kdiag.executors.edits.syntax.bindings import Bindings, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, keyword, nodes
 
@@ -29,6 +30,23 @@ def relies_on_multiples(site: LaunchSite, parameter: str) -> bool:
         for call in nodes(read.function, cst.Call)
     )
     return unchecked or any(not _is_extent(site, counted) for counted in counts(read, parameter))
+
+
+def rounded_down(grid: list[cst.BaseExpression], sizes: set[str], repeats: Collection[cst.Integer]) -> bool:
+    """Whether a grid counts whole tiles only: with a larger size it could count none, or leave out more."""
+
+    def has_size(part: cst.BaseExpression) -> bool:
+        return bool(sizes & names_in(part)) or any(literal in repeats for literal in nodes(part, cst.Integer))
+
+    return any(
+        isinstance(division.operator, cst.FloorDivide)
+        and has_size(division.right)
+        and not (
+            has_size(division.left) or isinstance(division.left, cst.UnaryOperation) or follows_data(division.left)
+        )
+        for part in grid
+        for division in nodes(part, cst.BinaryOperation)
+    )
 
 
 def counts(read: KernelSource, parameter: str) -> Iterator[cst.CSTNode | None]:

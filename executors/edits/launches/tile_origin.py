@@ -1,6 +1,7 @@
 """Where the size that one ct.launch passes for a tile comes from: a literal, a name, a dictionary, or the data."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import libcst as cst
 
@@ -40,14 +41,18 @@ def _followed(
         constant = TileConstant(constant.parameter, names[-1], None, assignment)
     chain = tuple(names)
     if isinstance(constant.assignment, cst.Assign) and len(constant.assignment.targets) > 1:
-        return Skipped(
-            f"line {site.read.place(constant.assignment).line} gives the size of {names[-1]} to other names too"
+        line = site.read.parents[constant.assignment]
+        plain = isinstance(expression, cst.Integer) and all(
+            isinstance(target.target, cst.Name) for target in constant.assignment.targets
         )
+        if not plain or not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
+            return Skipped(f"line {site.read.place(line).line} gives the size of {names[-1]} to other names too")
+        constant = replace(constant, chained=line)
     if isinstance(expression, cst.Integer):
         return _of_literal(constant, expression, chain)
     if (entry := _in_dictionary(site, expression)) is not None:
         return _of_literal(TileConstant(constant.parameter, names[0], None, entry), entry, chain)
-    if _follows_data(expression):
+    if follows_data(expression):
         return _capped(TileConstant(constant.parameter, names[0], None, constant.assignment), expression, chain)
     return _not_a_literal(site, constant.parameter, expression)
 
@@ -58,8 +63,7 @@ def _of_literal(
     size = literal.evaluated_value
     if size < 2 or size & (size - 1):
         return Skipped(f"{constant.name} = {size} is not a power of two")
-    name, assignment = constant.name, constant.assignment
-    return TileConstant(constant.parameter, name, size, assignment, (literal,)), chain
+    return replace(constant, value=size, literals=() if constant.chained else (literal,)), chain
 
 
 def _capped(
@@ -75,7 +79,7 @@ def _capped(
     return TileConstant(constant.parameter, constant.name, None, constant.assignment, capped=(expression,)), chain
 
 
-def _follows_data(expression: cst.BaseExpression) -> bool:
+def follows_data(expression: cst.BaseExpression) -> bool:
     """Whether an expression is a power of two found from the data: a call such as next_power_of_2(n), or a shift."""
     if isinstance(expression, cst.BinaryOperation):
         return isinstance(expression.operator, cst.LeftShift) and integer(expression.left) == 1
@@ -83,7 +87,7 @@ def _follows_data(expression: cst.BaseExpression) -> bool:
         return False
     name = (dotted(expression.func) or "").rpartition(".")[2]
     if name == "min":
-        return len(expression.args) == 2 and any(_follows_data(arg.value) for arg in expression.args)
+        return len(expression.args) == 2 and any(follows_data(arg.value) for arg in expression.args)
     return "pow" in name.lower() and "2" in name and len(expression.args) == 1
 
 

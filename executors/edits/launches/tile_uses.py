@@ -6,11 +6,13 @@ from dataclasses import replace
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.launches.host_uses import outside_functions, strays
 from kdiag.executors.edits.launches.launch_site import LaunchSite, function_around
 from kdiag.executors.edits.launches.split_rows import split_rows
 from kdiag.executors.edits.launches.tile_constant import TileConstant
-from kdiag.executors.edits.launches.tile_loops import counted_in_kernel, relies_on_multiples
+from kdiag.executors.edits.launches.tile_loops import counted_in_kernel, relies_on_multiples, rounded_down
 from kdiag.executors.edits.launches.tile_reductions import calls_unseen, reduced_uncombined
+from kdiag.executors.edits.launches.tile_starts import numbered_by_blocks, rounded_start
 from kdiag.executors.edits.launches.tile_visible import shows_size
 from kdiag.executors.edits.launches.wrapper import bound_names
 from kdiag.executors.edits.syntax.bindings import names_in
@@ -24,9 +26,10 @@ def followed(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -
     in_grid = any(set(chain) & names_in(part) for part in grid)
     repeats = {} if in_grid else dict(_repeats(grid, constant.value or 0))
     constant = replace(constant, repeats=repeats)
-    seen = shows_size(site.read, constant.parameter)
-    if (reason := _literal_elsewhere(site, constant) or _asserted(site, chain) or seen) is not None:
+    if (reason := _left_behind(site, constant, chain)) is not None:
         return Skipped(reason)
+    if not (in_grid or repeats) and numbered_by_blocks(site.read, constant.parameter):
+        return Skipped(f"blocks number the tiles of {constant.name}, and the grid is not seen to count them")
     if not (in_grid or repeats or counted_in_kernel(site.read, constant.parameter)):
         if not constant.capped:
             return Skipped(f"neither the grid nor a loop of the kernel counts tiles of {constant.name}")
@@ -38,8 +41,25 @@ def followed(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -
         return Skipped(
             f"{constant.parameter} is computed from the data ({text}): the kernel reduces a whole row at once"
         )
-    grows = not relies_on_multiples(site, constant.parameter)
+    grows = not (relies_on_multiples(site, constant.parameter) or rounded_down(grid, {*chain}, repeats))
     return _own(site, replace(constant, grows=grows, shrinks=not whole), chain)
+
+
+def _left_behind(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -> str | None:
+    """What would not follow the size, or would show it."""
+    names = _derived(site, chain[-1]) if chain and _is_global(site, constant) else set[str]()
+    return (
+        _literal_elsewhere(site, constant)
+        or _asserted(site, chain)
+        or shows_size(site.read, constant.parameter)
+        or rounded_start(site.read, constant.parameter)
+        or outside_functions(site.read, names, chain)
+        or strays(site, {*chain, *names}, constant)
+    )
+
+
+def _is_global(site: LaunchSite, constant: TileConstant) -> bool:
+    return function_around(site.read, constant.assignment) is None
 
 
 def _repeats(grid: list[cst.BaseExpression], size: int) -> Iterator[tuple[cst.Integer, int]]:
@@ -108,10 +128,9 @@ def _own(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -> Ti
     if not readers:
         return _alone_in_wrapper(site, constant, chain)
     other = readers[0].name.value
-    if not (constant.repeats or any(set(chain) & names_in(part) for part in site.grid())):
-        for reader in readers:
-            if site.wrapper is not None and (_calls(site, site.wrapper, reader) or _calls(site, reader, site.wrapper)):
-                return Skipped(f"{reader.name.value} computes with {chain[-1]} as well, perhaps the grid")
+    for reader in readers:
+        if site.wrapper is not None and (_calls(site, site.wrapper, reader) or _calls(site, reader, site.wrapper)):
+            return Skipped(f"{reader.name.value} computes with {chain[-1]} as well, perhaps what is passed")
     own = {site.read.function, *([site.wrapper] if site.wrapper is not None else [])}
     if any((derived - {chain[-1]}) & names_in(function) for function in own) or chain[-1] in names_in(
         site.read.function.body
@@ -119,7 +138,7 @@ def _own(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -> Ti
         return Skipped(f"{other} computes with {chain[-1]} as well")
     if site.wrapper is None or len(chain) > 1:
         return Skipped(f"{chain[-1]} is also used by {other}")
-    return _alone_in_wrapper(site, replace(constant, literals=(), shadowed=(site.wrapper,)), chain)
+    return _alone_in_wrapper(site, replace(constant, literals=(), chained=None, shadowed=(site.wrapper,)), chain)
 
 
 def _calls(site: LaunchSite, caller: cst.FunctionDef, called: cst.FunctionDef) -> bool:

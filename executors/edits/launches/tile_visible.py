@@ -55,6 +55,15 @@ class TileNumbers:
         size = self._parameter in (dotted(written.left), dotted(written.right))
         return size or self.shows(written.left) or self.shows(written.right)
 
+    def behind(self, part: cst.CSTNode) -> list[cst.CSTNode]:
+        """An expression and all that is assigned to the names in it; loop counters are not followed."""
+        waiting, seen = [part], set[str]()
+        for written in waiting:
+            new = names_in(written) - seen
+            seen |= new
+            waiting += [value for name, value in self.assigned if name in new]
+        return waiting
+
     def element_number(self, sum_: cst.BinaryOperation) -> bool:
         """Whether it is `n * T + arange(T)`, in either order."""
         if not isinstance(sum_.operator, cst.Add):
@@ -119,7 +128,7 @@ class TileNumbers:
             for name, value in self.assigned
             if isinstance(value, cst.Call) and (axis := self._axis(value)) is not None
         }
-        for used in self._uses():
+        for used in self.uses():
             calls = [axis for call in nodes(used, cst.Call) if (axis := self._axis(call)) is not None]
             found |= {*calls, *(known[name] for name in names_in(used) if name in known)}
         return found
@@ -128,7 +137,7 @@ class TileNumbers:
         axis = argument(call, 0, "axis") if self._read.names.resolve(call.func) == "bid" else None
         return axis.evaluated_value if isinstance(axis, cst.Integer) else None
 
-    def _uses(self) -> Iterator[cst.CSTNode]:
+    def uses(self) -> Iterator[cst.CSTNode]:
         """What numbers tiles of the size: the index of a dimension that it sizes, and what it is multiplied with."""
         for index, size in tile_indices(self._read):
             if self._parameter in names_in(size):
@@ -184,14 +193,8 @@ def _is_number(numbers: TileNumbers, part: cst.BaseExpression) -> bool:
 
 def _ranges(numbers: TileNumbers, part: cst.BaseExpression) -> bool:
     """Whether the places in a tile are part of an index, directly or by names."""
-    waiting, seen = [part], set[str]()
-    for written in waiting:
-        if any("arange" in (dotted(call.func) or "") for call in nodes(written, cst.Call)):
-            return True
-        new = names_in(written) - seen
-        seen |= new
-        waiting += [value for name, value in numbers.assigned if name in new]
-    return False
+    calls = [call for written in numbers.behind(part) for call in nodes(written, cst.Call)]
+    return any("arange" in (dotted(call.func) or "") for call in calls)
 
 
 def _reversed(read: KernelSource, numbers: TileNumbers, parameter: str) -> str | None:

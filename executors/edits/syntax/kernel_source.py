@@ -210,7 +210,10 @@ def remove_keyword(call: cst.Call, name: str) -> cst.Call:
     return call.with_changes(args=[a for a in args if a is not present])
 
 
-def replace(module: cst.Module, replacements: Mapping[cst.CSTNode, cst.CSTNode]) -> str:
+Replacement = cst.CSTNode | cst.FlattenSentinel[cst.CSTNode]
+
+
+def replace(module: cst.Module, replacements: Mapping[cst.CSTNode, Replacement]) -> str:
     """The file's text with nodes exchanged; a replaced node must not lie inside another one."""
     changed = module.visit(_Exchange(replacements))
     return changed.code
@@ -230,7 +233,7 @@ def _called(expression: cst.BaseExpression) -> cst.BaseExpression:
 
 
 class _Exchange(cst.CSTTransformer):
-    def __init__(self, replacements: Mapping[cst.CSTNode, cst.CSTNode]) -> None:
+    def __init__(self, replacements: Mapping[cst.CSTNode, Replacement]) -> None:
         super().__init__()
         self._replacements = replacements
 

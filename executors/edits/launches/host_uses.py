@@ -1,0 +1,164 @@
+"""Whether a size stays where tiles are counted: on the host in grids, workspaces and what kernels are passed.
+
+Whatever else is made of it, a padded input or a factor of a result, would change with the size.
+"""
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from kdiag.executors.edits.launches.launch_site import LaunchSite, function_around
+from kdiag.executors.edits.launches.tile_constant import TileConstant
+from kdiag.executors.edits.launches.tile_visible import shows_size
+from kdiag.executors.edits.launches.wrapper import Wrapper, bound_names
+from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
+
+# What follows a size: a number, an array of such a shape, what an unknown call gives, which is good for a grid alone,
+# and what such a call gives to a kernel.
+NUMBER, SHAPED, MADE, LOST = range(4)
+NUMBERS = ("ceil", "floor", "min", "max", "int", "bit_length", "range", "tuple", "stride", "size", "numel")
+ARRAYS = ("empty", "zeros", "ones", "new_empty", "new_zeros", "new_ones")
+VIEWS = ("view", "reshape", "contiguous", "transpose", "permute", "unsqueeze")
+PRINTED = ("print", "debug", "info", "warning")
+CARRIES = (
+    *(cst.BinaryOperation, cst.UnaryOperation, cst.BooleanOperation, cst.Comparison, cst.ComparisonTarget, cst.IfExp),
+    *(cst.Tuple, cst.List, cst.Element, cst.Arg, cst.Attribute, cst.Subscript, cst.Lambda, cst.Call),
+    *(cst.FormattedString, cst.FormattedStringExpression),
+)
+ENDS = (cst.Assert, cst.Raise, cst.AssignTarget, cst.FunctionDef)
+ASSIGNS = (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.For, cst.Param)
+
+
+class Stray(Exception):
+    """A use that leads elsewhere; the text says where."""
+
+
+def strays(site: LaunchSite, sizes: set[str], constant: TileConstant) -> str | None:
+    """Where the launch wrapper makes something of a size that another one would change; `sizes` are its names."""
+    around = Wrapper.around(site.read, site.launch)
+    if not isinstance(around, Wrapper):
+        return None
+    trail = _Trail(site.read, around.function)
+    try:
+        trail.follow(sizes, constant.repeats)
+        _into_kernel(site, trail.kinds, constant.parameter)
+    except Stray as reason:
+        return str(reason)
+    return None
+
+
+class _Trail:
+    """Follows names of a function to all that is made of them; `kinds` are those found, by name."""
+
+    def __init__(self, read: KernelSource, function: cst.FunctionDef) -> None:
+        self._read, self._function = read, function
+        self.kinds: dict[str, int] = {}
+
+    def follow(self, sizes: set[str], literals: Iterable[cst.Integer]) -> None:
+        """Fill `kinds` from the names of a size and from literals that repeat it. Raises Stray."""
+        found = dict.fromkeys(sizes, NUMBER) | dict(end for literal in literals for end in self._made_of(literal))
+        while found:
+            self.kinds |= found
+            uses = [use for use in name_nodes(self._function.body) if use.value in found]
+            made = sorted(end for use in uses for end in self._made_of(use))
+            found = {name: kind for name, kind in made if kind > self.kinds.get(name, -1)}
+
+    def _made_of(self, use: cst.Name | cst.Integer) -> list[tuple[str, int]]:
+        """The names that get what is made of a use, with its kind."""
+        kind: int | None = self.kinds.get(use.value, NUMBER)
+        part: cst.CSTNode = use
+        while kind is not None:
+            part, below = self._read.parents[part], part
+            if isinstance(part, cst.Call):
+                kind = self._given(part, below, kind)
+            elif isinstance(part, cst.IfExp) and part.test is below:
+                kind = MADE
+            elif isinstance(part, ENDS):
+                return []
+            elif isinstance(part, cst.If | cst.While):
+                return [(name.value, MADE) for name in bound_names(part)]
+            elif isinstance(part, ASSIGNS) and not (targets := _targets(part, below)):
+                return []
+            elif isinstance(part, ASSIGNS) and not any(
+                True for target in targets for _ in nodes(target, cst.Attribute)
+            ):
+                return [(name.value, kind) for target in targets for name in name_nodes(target)]
+            elif isinstance(part, cst.Return) and (inner := function_around(self._read, part)) is not self._function:
+                return [] if inner is None else [(inner.name.value, kind)]
+            if kind == LOST or not isinstance(part, CARRIES):
+                line = self._read.place(part).line
+                raise Stray(f"line {line} makes more of {use.value}, which follows the size, than a number of tiles")
+        return []
+
+    def _given(self, call: cst.Call, below: cst.CSTNode, kind: int) -> int | None:
+        """The kind of what a call gives; None where it ends there."""
+        name = call.func.attr.value if isinstance(call.func, cst.Attribute) else dotted(call.func) or ""
+        divides = "div" in name and name not in ("div", "div_")
+        if name in PRINTED:
+            return None
+        if self._read.names.resolve(call.func) == "launch":
+            return LOST if kind == MADE and below is not call.args[1] else None
+        if name in NUMBERS or divides or ("pow" in name and "2" in name):
+            return NUMBER
+        if name in ARRAYS:
+            return SHAPED
+        return kind if name in VIEWS and below is call.func else MADE
+
+
+def _targets(part: cst.CSTNode, value: cst.CSTNode) -> list[cst.CSTNode]:
+    """What an assignment, a loop or a parameter gives this value to; nothing where it is no value of it."""
+    match part:
+        case cst.Assign():
+            return [target.target for target in part.targets]
+        case cst.Param():
+            return [part.name] if part.default is value else []
+        case cst.AnnAssign() | cst.AugAssign() | cst.For() if part.target is not value:
+            return [part.target]
+    return []
+
+
+def _into_kernel(site: LaunchSite, kinds: dict[str, int], parameter: str) -> None:
+    """Raises Stray where a launch passes something else that follows the size, and the kernel does not only count by it."""
+    given = positional(site.launch)
+    passed = site.value(given[3])
+    if not isinstance(passed, cst.Tuple):
+        return
+    arrays = {dotted(argument(call, 0, "array")) for call in nodes(site.read.function, cst.Call)}
+    names = [each.name.value for each in site.read.function.params.params]
+    same = {site.read.text(e.value) for name, e in zip(names, passed.elements, strict=False) if name == parameter}
+    for name, element in zip(names, passed.elements, strict=False):
+        following = [kinds[one] for one in names_in(element) if one in kinds]
+        if not following or site.read.text(element.value) in same:
+            continue
+        if name in arrays and NUMBER in following:
+            raise Stray(f"what is passed for {name} is computed from the size of {parameter}")
+        if name not in arrays and (reason := shows_size(site.read, name)) is not None:
+            raise Stray(reason)
+
+
+def outside_functions(read: KernelSource, names: set[str], chain: tuple[str, ...]) -> str | None:
+    """Where the module uses one of these names otherwise than by assigning it to others, which are among them."""
+    bodies = [*(f.body for f in nodes(read.module, cst.FunctionDef)), *(f.body for f in nodes(read.module, cst.Lambda))]
+    inside = {*bound_names(read.module), *(use for body in bodies for use in name_nodes(body))}
+    for use in name_nodes(read.module):
+        if use.value not in names or use in inside:
+            continue
+        part: cst.CSTNode = use
+        while not isinstance(part, cst.BaseSmallStatement | cst.BaseCompoundStatement | cst.Param):
+            part = read.parents[part]
+        passes_on = isinstance(part, cst.Param) and part.name.value in chain
+        if not passes_on and not _assigns_plainly(read, part):
+            return f"line {read.place(use).line} uses {use.value} outside of every function, and not only to assign it"
+    return None
+
+
+def _assigns_plainly(read: KernelSource, part: cst.CSTNode) -> bool:
+    """Whether it is an assignment to names of the module."""
+    targets = [t.target for t in part.targets] if isinstance(part, cst.Assign) else []
+    if isinstance(part, cst.AnnAssign | cst.AugAssign):
+        targets = [part.target]
+    around: cst.CSTNode | None = part
+    while around is not None and not isinstance(around, cst.ClassDef):
+        around = read.parents.get(around)
+    return bool(targets) and around is None and all(isinstance(t, cst.Name | cst.Tuple) for t in targets)
