@@ -13,7 +13,7 @@ from kdiag.executors.edits.examples.batch_copies import EXAMPLES
 from kdiag.executors.edits.launches.batch_kernel import batched_kernel, batched_loop, guard
 from kdiag.executors.edits.launches.batch_loop import BatchLoop, batch_loop
 from kdiag.executors.edits.syntax.bindings import name_nodes
-from kdiag.executors.edits.syntax.kernel_source import KernelSource
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, replace
 from kdiag.executors.edits.syntax.kernel_view import view_kernel
 from kdiag.records import Variant
 
@@ -48,11 +48,12 @@ class BatchCopies(Edit):
             return kernel
         check = cst.ensure_type(cst.parse_statement(guard(CHECK)), cst.FunctionDef)
         check = check.with_changes(leading_lines=kernel.leading_lines)
-        edited = read.module.visit(
-            _Spliced({read.function: [kernel, check], found.loop: batched_loop(read, found, name, CHECK)})
+        loop = cst.FlattenSentinel(batched_loop(read, found, name, CHECK))
+        edited = replace(
+            read.module, {read.function: cst.FlattenSentinel([read.function, kernel, check]), found.loop: loop}
         )
         warning = "the check on the host costs a few microseconds for each tensor, which short lists may not win back"
-        return Applied(edited.code, read.place(found.loop), warnings=(warning,))
+        return Applied(edited, read.place(found.loop), warnings=(warning,))
 
 
 def _taken(read: KernelSource, name: str, found: BatchLoop | Skipped) -> str | None:
@@ -74,23 +75,3 @@ def _function(read: KernelSource, node: cst.CSTNode) -> cst.CSTNode:
     while not isinstance(node, cst.FunctionDef | cst.Module):
         node = read.parents[node]
     return node
-
-
-class _Spliced(cst.CSTTransformer):
-    """Puts statements behind a function, or in the place of a loop."""
-
-    def __init__(self, statements: dict[cst.CSTNode, list[cst.BaseStatement]]) -> None:
-        super().__init__()
-        self._statements: dict[cst.CSTNode, list[cst.BaseStatement]] = statements
-
-    def leave_FunctionDef(  # noqa: N802 - LibCST's name
-        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
-    ) -> cst.FunctionDef | cst.FlattenSentinel[cst.BaseStatement]:
-        added = self._statements.get(original_node)
-        return updated_node if added is None else cst.FlattenSentinel([updated_node, *added])
-
-    def leave_For(  # noqa: N802 - LibCST's name
-        self, original_node: cst.For, updated_node: cst.For
-    ) -> cst.For | cst.FlattenSentinel[cst.BaseStatement]:
-        instead = self._statements.get(original_node)
-        return updated_node if instead is None else cst.FlattenSentinel(instead)

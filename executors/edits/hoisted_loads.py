@@ -5,7 +5,7 @@ machine code is the same either way (sm_90 and sm_100, tileiras 13.4). It does n
 operation, on whatever array: the load is then made again in every round. These loops are edited, all others left alone.
 """
 
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import libcst as cst
 
@@ -14,6 +14,7 @@ from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped,
 from kdiag.executors.edits.examples.hoisted_loads import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
+from kdiag.executors.edits.syntax.rewriting import Change, rewrite, to, with_before
 from kdiag.records import Variant
 
 LOADS = "loads"
@@ -48,7 +49,9 @@ class HoistedLoads(Edit):
             return Skipped(refusals[0] if refusals else _nothing(view, loops))
         moved = [line for lines in moves.values() for line in lines]
         first = min((view.source.place(line) for line in moved), key=lambda place: place.line)
-        edited = cst.ensure_type(view.source.module.visit(_Move(moves)), cst.Module)
+        changes: dict[cst.CSTNode, Change] = {loop: with_before(lines) for loop, lines in moves.items()}
+        changes |= dict.fromkeys(moved, to(None))
+        edited = rewrite(view.source.module, changes)
         return Applied(edited.code, first, warnings=(REGISTERS,))
 
 
@@ -76,22 +79,3 @@ def _nothing(view: KernelView, loops: list[Loop]) -> str:
     if loops:
         return "no load in a loop of the kernel is the same in every round"
     return "no loop of the kernel holds an atomic operation, and out of other loops the compiler moves loads itself"
-
-
-class _Move(cst.CSTTransformer):
-    """Takes lines out of loops and puts them in front of others."""
-
-    def __init__(self, moves: dict[Loop, list[cst.SimpleStatementLine]]) -> None:
-        super().__init__()
-        self._moves = moves
-        self._moved = {line for lines in moves.values() for line in lines}
-
-    def on_leave(
-        self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT
-    ) -> cst.CSTNodeT | cst.RemovalSentinel | cst.FlattenSentinel[cst.CSTNodeT]:
-        """A moved line goes from its place; a loop gets its lines in front of it."""
-        if isinstance(original_node, cst.SimpleStatementLine) and original_node in self._moved:
-            return cst.RemoveFromParent()
-        if isinstance(original_node, cst.For | cst.While) and original_node in self._moves:
-            return cst.FlattenSentinel([*cast("list[cst.CSTNodeT]", self._moves[original_node]), updated_node])
-        return updated_node

@@ -21,7 +21,8 @@ from kdiag.executors.edits.launches.tile_reductions import calls_unseen, reduces
 from kdiag.executors.edits.launches.tile_shapes import shapes
 from kdiag.executors.edits.launches.wrapper import hidden_builtin
 from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, Replacement, integer, nodes, read_kernel, replace
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, integer, nodes, read_kernel, replace
+from kdiag.executors.edits.syntax.rewriting import Changed
 from kdiag.records import Place, Promise, Safety, Scalar, Variant
 
 NO_SPILLS = Promise("compile.stack_bytes", "is-zero", "no registers are spilled")
@@ -57,7 +58,7 @@ class TileSizes(Edit):
             return tiles
         if (refusal := tiles.refusal(variant.settings)) is not None:
             return refusal
-        changes: dict[cst.CSTNode, Replacement] = {}
+        changes: dict[cst.CSTNode, Changed] = {}
         for constant, size in tiles.resized(variant.settings):
             changes.update(constant.replacements(size, changes))
         warps, read = variant.settings.get(WARPS), tiles.read

@@ -7,12 +7,12 @@ what they have.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import cast
 
 import libcst as cst
 import libcst.matchers as m
 
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, replace
+from kdiag.executors.edits.syntax.rewriting import Changed
 
 Functions = Mapping[str, cst.FunctionDef]
 Calls = Mapping[cst.Call, cst.FunctionDef]
@@ -69,11 +69,13 @@ def with_functions(
     changed = {function: edited.get(function, function) for function in callers}
     taken = {name.value for name in nodes(kernel.module, cst.Name)}
     renamed = {function.name.value: _fresh(function.name.value, taken) for function in shared}
-    replaced = {}
+    replaced: dict[cst.CSTNode, Changed] = {}
     for function, new in changed.items():
         called = cst.ensure_type(new.visit(_Renamed(renamed)), cst.FunctionDef)
-        replaced[function] = [called] if function not in shared else [function, _copy(called, renamed)]
-    source = cst.ensure_type(kernel.module.visit(_Exchange(replaced)), cst.Module).code
+        replaced[function] = cst.FlattenSentinel(
+            [called] if function not in shared else [function, _copy(called, renamed)]
+        )
+    source = replace(kernel.module, replaced)
     public = {f.name.value for f in functions - shared if not f.name.value.startswith("_")}
     return Rewritten(source, tuple(sorted(public)))
 
@@ -143,17 +145,3 @@ class _Renamed(m.MatcherDecoratableTransformer):
         if not isinstance(function, cst.Name) or function.value not in self._names:
             return updated_node
         return updated_node.with_changes(func=function.with_changes(value=self._names[function.value]))
-
-
-class _Exchange(cst.CSTTransformer):
-    def __init__(self, replaced: Mapping[cst.FunctionDef, list[cst.FunctionDef]]) -> None:
-        super().__init__()
-        self._replaced = replaced
-
-    def on_leave(
-        self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT
-    ) -> cst.CSTNodeT | cst.RemovalSentinel | cst.FlattenSentinel[cst.CSTNodeT]:
-        """A function and its copy, or what it became."""
-        if not isinstance(original_node, cst.FunctionDef) or original_node not in self._replaced:
-            return updated_node
-        return cst.FlattenSentinel(cast("list[cst.CSTNodeT]", self._replaced[original_node]))

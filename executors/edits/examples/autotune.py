@@ -168,7 +168,7 @@ def run(x):
 STREAM = BEFORE.replace("def run(x)", "def run(x, stream)").replace("torch.cuda.current_stream()", "stream")
 TUNED = BEFORE + "\n\nfaster = negate.replace_hints(occupancy=4)\n"
 LITERAL = BEFORE.replace("negate, (x, y, n, TILE)", "negate, (x, y, n, 1024)")
-ELSEWHERE = BEFORE.replace("    return y", "    return y, TILE")
+ELSEWHERE = BEFORE.replace("    return y", "    print(TILE)\n    return y")
 WITHOUT_TORCH = (
     HEAD.replace("import torch\n", "")
     + """\
@@ -191,7 +191,7 @@ EXAMPLES: tuple[Example, ...] = (
         "negate",
         "tiles",
         LITERAL,
-        refused="neither the grid nor a loop of the kernel counts tiles of T",
+        refused="blocks number the tiles of T, and the grid is not seen to count them",
     ),
     Example("a tile used elsewhere", "negate", "tiles", ELSEWHERE, refused="decides more than the grid"),
     Example("a tile that callers choose", "negate", "tiles", DEFAULT, refused="its caller chooses it"),

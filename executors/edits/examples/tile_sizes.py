@@ -176,7 +176,7 @@ EXAMPLES = (
         "double_kernel",
         "t=512",
         TWO_LITERALS,
-        refused="neither the grid nor a loop of the kernel counts tiles of T",
+        refused="blocks number the tiles of T, and the grid is not seen to count them",
     ),
     sized(
         "the wrapper demands multiples", "double_kernel", "block=512", DEMANDED, refused="demands something of block"
@@ -187,7 +187,7 @@ EXAMPLES = (
         "double_kernel",
         "block=512",
         ONE_BLOCK_A_ROW,
-        refused="neither the grid nor a loop of the kernel counts tiles of block",
+        refused="blocks number the tiles of block, and the grid is not seen to count them",
     ),
     sized(
         "the smaller of two would be another function's",

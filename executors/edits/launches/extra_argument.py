@@ -6,15 +6,15 @@ launched in this file is left alone: whoever else launches it would pass one arg
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.launches.launch_site import launched_kernel
-from kdiag.executors.edits.syntax.appending import appended, comment_kept
+from kdiag.executors.edits.syntax.appending import with_element, with_parameter
 from kdiag.executors.edits.syntax.bindings import name_nodes
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, positional
+from kdiag.executors.edits.syntax.rewriting import Change, before, rewrite
 
 ELSEWHERE = "the kernel takes one more argument, {name}: code outside this file that launches it has to pass it"
 
@@ -85,18 +85,16 @@ def with_argument(
     The names must be free (see `clash`).
     """
     read = launches[0].read
-    changes: dict[cst.CSTNode, Callable[[cst.CSTNode], object]] = {
-        read.function.params: lambda node: _with_parameter(cast("cst.Parameters", node), addition)
+    changes: dict[cst.CSTNode, Change] = {
+        read.function.params: lambda node: with_parameter(node, addition.parameter, addition.kind)
     }
     for launch in launches:
         written = value(launch)
         if isinstance(written, Skipped):
             return written
-        changes[launch.passed] = lambda node: _with_element(cast("cst.Tuple", node), addition.variable)
-        text = f"{addition.variable} = {written}".replace("\n", read.module.default_newline)
-        guard = cst.parse_statement(text, read.module.config_for_parsing)
-        changes[launch.statement] = _behind(cast("cst.SimpleStatementLine", guard))
-    return read.module.visit(_Changer(changes)).code
+        changes[launch.passed] = lambda node: with_element(node, addition.variable)
+        changes[launch.statement] = before([f"{addition.variable} = {written}"])
+    return rewrite(read.module, changes).code
 
 
 def _launch_call(read: KernelSource, call: cst.Call) -> LaunchCall | Skipped:
@@ -114,42 +112,3 @@ def _launch_call(read: KernelSource, call: cst.Call) -> LaunchCall | Skipped:
     if len(passed.elements) != len(read.function.params.params):
         return Skipped(f"line {line}: the launch does not pass one argument for each parameter")
     return LaunchCall(read, call, statement, values[1], passed)
-
-
-def _with_parameter(parameters: cst.Parameters, addition: Addition) -> cst.Parameters:
-    annotation = cst.Annotation(cst.parse_expression(addition.kind))
-    new = cst.Param(cst.Name(addition.parameter), annotation, star="")
-    return parameters.with_changes(params=appended(parameters.params, new))
-
-
-def _with_element(passed: cst.Tuple, name: str) -> cst.Tuple:
-    elements = [each for each in passed.elements if isinstance(each, cst.Element)]
-    *front, last, new = appended(elements, cst.Element(cst.Name(name)), passed.lpar[0].whitespace_after)
-    bracket = passed.rpar[0]
-    if isinstance(last.comma, cst.Comma):
-        between, closing = comment_kept(last.comma.whitespace_after, bracket.whitespace_before)
-        last = last.with_changes(comma=last.comma.with_changes(whitespace_after=between))
-        bracket = bracket.with_changes(whitespace_before=closing)
-    return passed.with_changes(elements=[*front, last, new], rpar=[bracket, *passed.rpar[1:]])
-
-
-def _behind(guard: cst.SimpleStatementLine) -> Callable[[cst.CSTNode], object]:
-    """The statement with the guard in front of it; comments above it stay above both."""
-
-    def change(node: cst.CSTNode) -> object:
-        statement = cast("cst.SimpleStatementLine", node)
-        first = guard.with_changes(leading_lines=statement.leading_lines)
-        return cst.FlattenSentinel([first, statement.with_changes(leading_lines=[])])
-
-    return change
-
-
-class _Changer(cst.CSTTransformer):
-    def __init__(self, changes: dict[cst.CSTNode, Callable[[cst.CSTNode], object]]) -> None:
-        super().__init__()
-        self._changes = changes
-
-    def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> cst.CSTNodeT:
-        change = self._changes.get(original_node)
-        # A statement may become two; the annotation of LibCST asks for one of the same class.
-        return updated_node if change is None else cast("cst.CSTNodeT", change(updated_node))

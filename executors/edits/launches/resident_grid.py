@@ -9,9 +9,10 @@ from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.launches.grid import Site
 from kdiag.executors.edits.launches.host_arithmetic import grouped
 from kdiag.executors.edits.launches.wrapper import Wrapper, fresh_name
+from kdiag.executors.edits.syntax.appending import with_element, with_parameter
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, integer, nodes
 from kdiag.executors.edits.syntax.kernel_view import code
-from kdiag.executors.edits.syntax.rewriting import Change, appended, before, to
+from kdiag.executors.edits.syntax.rewriting import Change, before, to
 
 SM_COUNT = "multi_processor_count"
 KEEP_DEVICE = ("view", "reshape", "flatten", "contiguous", "detach", "clone", "transpose", "unsqueeze", "squeeze")
@@ -64,20 +65,9 @@ class ResidentGrid:
         """The change of the kernel's parameters that adds the numbers of items."""
 
         def change(updated: cst.CSTNode) -> cst.CSTNode:
-            parameters = cst.ensure_type(updated, cst.Parameters)
-            plain = list(parameters.params)
             for name in self.added.values():
-                last = plain[-1]
-                gap = plain[-2].comma if len(plain) > 1 else cst.MaybeSentinel.DEFAULT
-                after = gap if isinstance(gap, cst.Comma) else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-                annotation = cst.Annotation(cst.Name("int"))
-                plain[-1:] = [
-                    last.with_changes(comma=after, whitespace_after_param=cst.SimpleWhitespace("")),
-                    cst.Param(
-                        cst.Name(name), annotation, comma=last.comma, whitespace_after_param=last.whitespace_after_param
-                    ),
-                ]
-            return parameters.with_changes(params=plain)
+                updated = with_parameter(updated, name, "int")
+            return updated
 
         return change
 
@@ -170,7 +160,7 @@ def counts_sms(wrapper: Wrapper, expression: cst.BaseExpression, place: cst.CSTN
 
 def _then(change: Change | None, name: str) -> Change:
     """The change that also appends a name to a tuple."""
-    return lambda updated: appended(updated if change is None else change(updated), name)  # type: ignore[arg-type]
+    return lambda updated: with_element(updated if change is None else change(updated), name)  # type: ignore[arg-type]
 
 
 def _torch(read: KernelSource) -> str | None:

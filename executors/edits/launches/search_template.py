@@ -7,6 +7,7 @@ import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes
+from kdiag.executors.edits.syntax.rewriting import rewrite, to, with_before
 from kdiag.records import Scalar
 
 
@@ -133,7 +134,8 @@ def insert(
     blank = cst.EmptyLine(indent=False)
     leading = [blank, blank, *parsed.header, *parsed.body[0].leading_lines]
     first = parsed.body[0].with_changes(leading_lines=leading)
-    return module.visit(_Exchange(changes, before, [first, *parsed.body[1:]])).code
+    exchanged = {node: to(new) for node, new in changes.items()}
+    return rewrite(module, {before: with_before([first, *parsed.body[1:]])} | exchanged).code
 
 
 def missing(read: KernelSource, names: Sequence[str]) -> Skipped | None:
@@ -149,23 +151,3 @@ def missing(read: KernelSource, names: Sequence[str]) -> Skipped | None:
 
 def _tuple(values: Sequence[Scalar]) -> str:
     return repr(tuple(values)).replace("'", '"')
-
-
-class _Exchange(cst.CSTTransformer):
-    def __init__(
-        self,
-        changes: Mapping[cst.CSTNode, cst.CSTNode | None],
-        before: cst.CSTNode,
-        added: list[cst.BaseStatement | cst.SimpleStatementLine],
-    ) -> None:
-        super().__init__()
-        self._changes, self._before, self._added = changes, before, added
-
-    def on_leave(  # type: ignore[override] # a statement becomes several, or none
-        self, original_node: cst.CSTNode, updated_node: cst.CSTNode
-    ) -> cst.CSTNode | cst.RemovalSentinel | cst.FlattenSentinel[cst.CSTNode]:
-        if original_node in self._changes:
-            return self._changes[original_node] or cst.RemovalSentinel.REMOVE
-        if original_node is self._before:
-            return cst.FlattenSentinel([*self._added, updated_node])
-        return updated_node

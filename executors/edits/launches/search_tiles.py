@@ -11,6 +11,7 @@ from kdiag.executors.edits.launches.tile_constant import TileConstant
 from kdiag.executors.edits.launches.tile_constants import tile_constants
 from kdiag.executors.edits.syntax.bindings import Bindings, name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, positional
+from kdiag.executors.edits.syntax.rewriting import rewrite, to
 from kdiag.executors.edits.tile_sizes import TileSizes
 from kdiag.records import Safety, Scalar
 
@@ -115,9 +116,7 @@ class _Trail:
                 return inner
             self._inlined[name.value] = binding.node
             changes[name] = _in_parentheses(inner) if name is not expression else inner
-        changed = expression.visit(_Replaced(changes))
-        assert isinstance(changed, cst.BaseExpression)  # expressions replace expressions
-        return changed
+        return rewrite(expression, {node: to(new) for node, new in changes.items()})
 
     def unused(self, wrapper: cst.FunctionDef) -> tuple[cst.CSTNode, ...] | Skipped:
         """The statements that nothing reads any more; a size or what follows it must not be read elsewhere."""
@@ -189,14 +188,3 @@ def _in_parentheses(expression: cst.BaseExpression) -> cst.BaseExpression:
 def _function(names: tuple[str, ...], body: cst.BaseExpression) -> cst.Lambda:
     parameters = [cst.Param(cst.Name(name)) for name in names]
     return cst.Lambda(cst.Parameters(parameters), body, whitespace_after_lambda=cst.SimpleWhitespace(" "))
-
-
-class _Replaced(cst.CSTTransformer):
-    def __init__(self, changes: Mapping[cst.CSTNode, cst.CSTNode]) -> None:
-        super().__init__()
-        self._changes = changes
-
-    def on_leave(  # type: ignore[override] # expressions replace expressions
-        self, original_node: cst.CSTNode, updated_node: cst.CSTNode
-    ) -> cst.CSTNode:
-        return self._changes.get(original_node, updated_node)

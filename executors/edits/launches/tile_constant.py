@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import Replacement, dotted
+from kdiag.executors.edits.syntax.kernel_source import dotted
+from kdiag.executors.edits.syntax.rewriting import Changed
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +58,7 @@ class TileConstant:
             shrinks=self.shrinks and other.shrinks,
         )
 
-    def replacements(
-        self, size: int, others: Mapping[cst.CSTNode, Replacement]
-    ) -> Iterator[tuple[cst.CSTNode, Replacement]]:
+    def replacements(self, size: int, others: Mapping[cst.CSTNode, Changed]) -> Iterator[tuple[cst.CSTNode, Changed]]:
         """The nodes of the file to exchange for another size, besides those that other sizes exchange."""
         yield from self.also.items()
         if self.chained is not None:
@@ -87,7 +86,7 @@ def _with_constant(body: cst.BaseSuite, statement: str) -> cst.BaseSuite:
     return body.with_changes(body=[*body.body[:at], line, *body.body[at:]])
 
 
-def _unchained(lines: Replacement, name: str, size: int) -> Replacement:
+def _unchained(lines: Changed, name: str, size: int) -> Changed:
     """`A = B = 16` as a line for A and one for the others; of `lines` the last may still be one for several names."""
     *before, last = lines if isinstance(lines, cst.FlattenSentinel) else (lines,)
     line = cst.ensure_type(last, cst.SimpleStatementLine)

@@ -9,7 +9,28 @@ Item = TypeVar("Item", cst.Param, cst.Element)
 SPACE = cst.SimpleWhitespace(" ")
 
 
-def appended(items: Sequence[Item], new: Item, opening: cst.BaseParenthesizableWhitespace = SPACE) -> list[Item]:
+def with_parameter(node: cst.CSTNode, name: str, kind: str) -> cst.Parameters:
+    """A function's parameters with `name: kind` behind the plain ones."""
+    parameters = cst.ensure_type(node, cst.Parameters)
+    new = cst.Param(cst.Name(name), cst.Annotation(cst.parse_expression(kind)), star="")
+    return parameters.with_changes(params=_appended(parameters.params, new))
+
+
+def with_element(node: cst.CSTNode, value: str) -> cst.Tuple:
+    """A tuple with one more element."""
+    passed = cst.ensure_type(node, cst.Tuple)
+    elements = [each for each in passed.elements if isinstance(each, cst.Element)]
+    opening = passed.lpar[0].whitespace_after if passed.lpar else SPACE
+    *front, last, new = _appended(elements, cst.Element(cst.parse_expression(value)), opening)
+    brackets = list(passed.rpar)
+    if isinstance(last.comma, cst.Comma) and brackets:
+        between, closing = _comment_kept(last.comma.whitespace_after, brackets[0].whitespace_before)
+        last = last.with_changes(comma=last.comma.with_changes(whitespace_after=between))
+        brackets[0] = brackets[0].with_changes(whitespace_before=closing)
+    return passed.with_changes(elements=[*front, last, new], rpar=brackets)
+
+
+def _appended(items: Sequence[Item], new: Item, opening: cst.BaseParenthesizableWhitespace = SPACE) -> list[Item]:
     """The items and the new one. `opening` is the white space after the opening bracket. A comment stays with its item."""
     *front, last = items
     gap = front[-1].comma if front else None
@@ -17,17 +38,17 @@ def appended(items: Sequence[Item], new: Item, opening: cst.BaseParenthesizableW
     between = _plain(between) if isinstance(between, cst.ParenthesizedWhitespace) else SPACE
     comma = last.comma
     if isinstance(comma, cst.Comma):
-        between, after = comment_kept(between, comma.whitespace_after)
+        between, after = _comment_kept(between, comma.whitespace_after)
         if front or isinstance(after, cst.ParenthesizedWhitespace):
             new = new.with_changes(comma=comma.with_changes(whitespace_after=after))
     elif isinstance(last, cst.Param) and isinstance(new, cst.Param):
-        between, closing = comment_kept(between, last.whitespace_after_param)
+        between, closing = _comment_kept(between, last.whitespace_after_param)
         new = new.with_changes(whitespace_after_param=closing)
         last = last.with_changes(whitespace_after_param=cst.SimpleWhitespace(""))
     return [*front, last.with_changes(comma=cst.Comma(whitespace_after=between)), new]
 
 
-def comment_kept(
+def _comment_kept(
     between: cst.BaseParenthesizableWhitespace, closing: cst.BaseParenthesizableWhitespace
 ) -> tuple[cst.BaseParenthesizableWhitespace, cst.BaseParenthesizableWhitespace]:
     """A comment that ended the last line moves from the closing bracket to the line break before the new item."""

@@ -7,13 +7,14 @@ their replacements and hands both over in one mapping; all other text stays byte
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.syntax.parsing import parse
+from kdiag.executors.edits.syntax.rewriting import Changed, rewrite, to
 from kdiag.executors.edits.syntax.walking import below, parents
 from kdiag.records import Place
 
@@ -210,13 +211,9 @@ def remove_keyword(call: cst.Call, name: str) -> cst.Call:
     return call.with_changes(args=[a for a in args if a is not present])
 
 
-Replacement = cst.CSTNode | cst.FlattenSentinel[cst.CSTNode]
-
-
-def replace(module: cst.Module, replacements: Mapping[cst.CSTNode, Replacement]) -> str:
+def replace(module: cst.Module, replacements: Mapping[cst.CSTNode, Changed]) -> str:
     """The file's text with nodes exchanged; a replaced node must not lie inside another one."""
-    changed = module.visit(_Exchange(replacements))
-    return changed.code
+    return rewrite(module, {node: to(new) for node, new in replacements.items()}).code
 
 
 def _with_comment_of(
@@ -230,13 +227,3 @@ def _with_comment_of(
 
 def _called(expression: cst.BaseExpression) -> cst.BaseExpression:
     return expression.func if isinstance(expression, cst.Call) else expression
-
-
-class _Exchange(cst.CSTTransformer):
-    def __init__(self, replacements: Mapping[cst.CSTNode, Replacement]) -> None:
-        super().__init__()
-        self._replacements = replacements
-
-    def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> cst.CSTNodeT:
-        replacement = self._replacements.get(original_node)
-        return updated_node if replacement is None else cast(cst.CSTNodeT, replacement)

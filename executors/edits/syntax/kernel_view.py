@@ -9,6 +9,7 @@ import libcst as cst
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.syntax.bindings import Bindings, name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
+from kdiag.executors.edits.syntax.rewriting import Change, rewrite
 from kdiag.records import Place
 
 Rewrite = Callable[[cst.Call], cst.BaseExpression]
@@ -78,7 +79,7 @@ class KernelView:
 
     def rewritten(self, rewrites: Mapping[cst.CSTNode, Rewrite], names: set[str]) -> str:
         """The file's text with calls rewritten, inner ones first, without those of `names` that nothing reads now."""
-        changed = self.source.module.visit(_Rewriter(rewrites))
+        changed = rewrite(self.source.module, cast("Mapping[cst.CSTNode, Change]", rewrites))
         unread = self._unread(changed, names)
         while unread is not None:
             changed = cst.ensure_type(changed.deep_remove(unread), cst.Module)
@@ -125,16 +126,3 @@ def _assigns_only(line: cst.SimpleStatementLine, name: str) -> bool:
             commented = line.trailing_whitespace.comment or any(empty.comment for empty in line.leading_lines)
             return found == name and not commented and name not in names_in(value)
     return False
-
-
-class _Rewriter(cst.CSTTransformer):
-    def __init__(self, rewrites: Mapping[cst.CSTNode, Rewrite]) -> None:
-        super().__init__()
-        self._rewrites = rewrites
-
-    def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> cst.CSTNodeT:
-        rewrite = self._rewrites.get(original_node)
-        if rewrite is None or not isinstance(updated_node, cst.Call):
-            return updated_node
-        # An expression may stand wherever a call does; the annotation of LibCST asks for the same class.
-        return cast("cst.CSTNodeT", rewrite(updated_node))
