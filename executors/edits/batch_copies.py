@@ -66,12 +66,5 @@ def _taken(read: KernelSource, name: str, found: BatchLoop | Skipped) -> str | N
         return "the kernel is not defined at the level of the module"
     if isinstance(found, Skipped):
         return None
-    local = {node.value for node in name_nodes(_function(read, found.loop))}
+    local = {node.value for node in name_nodes(read.around(found.loop, cst.FunctionDef) or read.module)}
     return "the launch wrapper uses the names items or blocks already" if {"items", "blocks"} & local else None
-
-
-def _function(read: KernelSource, node: cst.CSTNode) -> cst.CSTNode:
-    """The function around a node, or the module."""
-    while not isinstance(node, cst.FunctionDef | cst.Module):
-        node = read.parents[node]
-    return node

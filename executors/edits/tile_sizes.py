@@ -154,11 +154,7 @@ def _read(source: str, kernel: str) -> _Tiles | Skipped:
 
 def _statement(read: KernelSource, node: cst.CSTNode) -> Place:
     """Where the statement around a node starts; of a body, its first."""
-    if isinstance(node, cst.BaseSuite):
-        return read.place(node.body[0])
-    while not isinstance(node, cst.SimpleStatementLine | cst.BaseCompoundStatement):
-        node = read.parents[node]
-    return read.place(node)
+    return read.place(node.body[0] if isinstance(node, cst.BaseSuite) else read.statement(node))
 
 
 def _name(settings: Mapping[str, Scalar]) -> str:

@@ -215,9 +215,7 @@ def _why_chained(view: KernelView) -> str:
         line = view.source.place(access.call).line
         if access.member in WRITES and access.array in read:
             return f"line {line}: {access.array} is read and written, and no load of it can be shown to stand behind a store of another tile"
-        loop = view.source.parents.get(access.call)
-        while loop is not None and not isinstance(loop, cst.For | cst.FunctionDef):
-            loop = view.source.parents.get(loop)
+        loop = view.source.around(access.call, cst.For, cst.FunctionDef)
         if access.member == "scatter" and isinstance(loop, cst.For):
             return f"line {line}: each ct.scatter of the loop waits for the one before, which the source cannot change"
         index = argument(access.call, 1, "index") if access.member == "store" else None

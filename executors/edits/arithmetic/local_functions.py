@@ -101,13 +101,8 @@ def _shared(
 
 
 def _callers(kernel: KernelSource, function: cst.FunctionDef, calls: Calls) -> set[cst.FunctionDef]:
-    return {_around(kernel, call) for call, called in calls.items() if called is function}
-
-
-def _around(kernel: KernelSource, node: cst.CSTNode) -> cst.FunctionDef:
-    while not isinstance(node, cst.FunctionDef):
-        node = kernel.parents[node]
-    return node
+    around = {kernel.around(call, cst.FunctionDef) for call, called in calls.items() if called is function}
+    return {each for each in around if each is not None}
 
 
 def _is_owned(kernel: KernelSource, function: cst.FunctionDef, calls: Calls, general: set[cst.FunctionDef]) -> bool:

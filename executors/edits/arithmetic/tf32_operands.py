@@ -46,7 +46,7 @@ def statement_of(kernel: KernelSource, product: cst.Call) -> cst.SimpleStatement
             return None
         node = kernel.parents[node]
     if isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1:
-        return node if _function_of(kernel, node) is kernel.function else None
+        return node if kernel.around(node, cst.FunctionDef) is kernel.function else None
     return None
 
 
@@ -104,9 +104,3 @@ def _assigned(kernel: KernelSource, name: str, place: cst.CSTNode) -> list[tuple
 def _mentions_tf32(kernel: KernelSource, node: cst.CSTNode) -> bool:
     dotted = [*nodes(node, cst.Attribute), *nodes(node, cst.Name)]
     return any(kernel.names.resolve(part) == "tfloat32" for part in dotted)
-
-
-def _function_of(kernel: KernelSource, node: cst.CSTNode) -> cst.CSTNode:
-    while not isinstance(node, cst.FunctionDef | cst.Module):
-        node = kernel.parents[node]
-    return node

@@ -5,16 +5,11 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.launches.host_arithmetic import rounded_up
+from kdiag.executors.edits.launches.launch_site import launched_kernel
 from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
-from kdiag.executors.edits.syntax.kernel_source import (
-    KernelSource,
-    argument,
-    dotted,
-    integer,
-    keyword,
-    nodes,
-    positional,
-)
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
+from kdiag.executors.edits.syntax.kernel_view import code
 
 MEMORY = ("load", "gather", "store", "scatter")
 PURE = ("cdiv", "ceil", "current_stream", "numel", "size", "div_up", "ceil_div")
@@ -42,8 +37,10 @@ class BatchLoop:
 def batch_loop(read: KernelSource) -> BatchLoop | Skipped:
     """The only loop that launches the kernel, if its items are independent of all but their own tensors."""
     kernel = read.function.name.value
-    launches = [call for call in read.calls("launch", within=read.module) if _kernel_of(call) == kernel]
-    looped = [(call, loop) for call in launches if (loop := _loop_around(read, call)) is not None]
+    launches = [call for call in read.calls("launch", within=read.module) if launched_kernel(call) == kernel]
+    looped = [
+        (call, loop) for call in launches if isinstance(loop := read.around(call, cst.For, cst.FunctionDef), cst.For)
+    ]
     if not looped:
         return Skipped(f"no loop of the file launches {kernel} once for each of several tensors")
     if len(looped) > 1:
@@ -59,18 +56,6 @@ def batch_loop(read: KernelSource) -> BatchLoop | Skipped:
     if targets is None:
         return Skipped(f"line {line}: the items of the loop are not tuples of names")
     return _launch(read, loop, call, targets, local)
-
-
-def _kernel_of(call: cst.Call) -> str | None:
-    values = positional(call)
-    return dotted(values[2]) if len(values) > 3 else None
-
-
-def _loop_around(read: KernelSource, call: cst.Call) -> cst.For | None:
-    parent = read.parents.get(call)
-    while parent is not None and not isinstance(parent, cst.For | cst.FunctionDef):
-        parent = read.parents.get(parent)
-    return parent if isinstance(parent, cst.For) else None
 
 
 def _locals(read: KernelSource, loop: cst.For, call: cst.Call) -> dict[str, cst.BaseExpression] | None:
@@ -157,13 +142,13 @@ def _grid(
     grid = local.get(dotted(grid) or "", grid)
     if not isinstance(grid, cst.Tuple) or any(integer(e.value) != 1 for e in grid.elements[1:]):
         return None
-    counted = _counted(grid.elements[0].value)
+    counted = rounded_up(grid.elements[0].value)
     if counted is None:
         return None
     extent, tile = counted
-    tiles = [parameter for parameter, value in values.items() if _code(value) == _code(tile)]
+    tiles = [parameter for parameter, value in values.items() if code(value) == code(tile)]
     extent = local.get(dotted(extent) or "", extent)
-    text = _code(extent)
+    text = code(extent)
     for name, parameter in columns.items():
         if tiles and text == f"{name}.numel()":
             return f"{parameter}.shape[0]", tiles[0], _count(name, "numel()", tile), name
@@ -174,29 +159,4 @@ def _grid(
 
 
 def _count(name: str, extent: str, tile: cst.BaseExpression) -> str:
-    return f"-(-{name}.{extent} // {_code(tile)})"
-
-
-def _counted(expression: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
-    """What is divided by what, rounded up."""
-    if isinstance(expression, cst.Call):
-        name = (dotted(expression.func) or "").rpartition(".")[2]
-        if len(expression.args) == 2 and name in ("cdiv", "ceil_div", "div_up") and keyword(expression, "") is None:
-            return expression.args[0].value, expression.args[1].value
-        inner = expression.args[0].value if name == "ceil" and len(expression.args) == 1 else None
-        if isinstance(inner, cst.BinaryOperation) and isinstance(inner.operator, cst.Divide):
-            return inner.left, inner.right
-    if isinstance(expression, cst.BinaryOperation) and isinstance(expression.operator, cst.FloorDivide):
-        tile = expression.right
-        rounded = f"{_code(tile)} - 1"
-        added = expression.left
-        if isinstance(added, cst.BinaryOperation) and _code(added.with_changes(lpar=(), rpar=())).endswith(rounded):
-            inner = added.left
-            if isinstance(added.operator, cst.Subtract) and isinstance(inner, cst.BinaryOperation):
-                plus = isinstance(inner.operator, cst.Add) and _code(inner.right) == _code(tile)
-                return (inner.left, tile) if plus else None
-    return None
-
-
-def _code(expression: cst.CSTNode) -> str:
-    return cst.Module([]).code_for_node(expression)
+    return f"-(-{name}.{extent} // {code(tile)})"

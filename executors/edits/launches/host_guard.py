@@ -11,9 +11,9 @@ import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.launches.extra_argument import LaunchCall
+from kdiag.executors.edits.launches.launch_site import LaunchSite
 from kdiag.executors.edits.launches.launch_values import Atom, Blocks, Extent, LaunchValue, Passed, Quotient
 from kdiag.executors.edits.launches.wrapper import hidden_builtin
-from kdiag.executors.edits.syntax.bindings import Bindings
 from kdiag.executors.edits.syntax.kernel_source import integer, nodes
 from kdiag.executors.edits.syntax.kernel_view import code
 from kdiag.records import Launch
@@ -119,7 +119,7 @@ class _Writer:
             return _bracketed(self._simple(self._component(grid, axis), "the grid"))
         if not isinstance(grid, cst.Name):
             raise NotWritable(f"the grid `{code(grid)}` is not written as a tuple or a name")
-        written = _assigned(self._launch, grid)
+        written = LaunchSite(self._launch.read, self._launch.call).value(grid)
         if isinstance(written, cst.Tuple):
             self._component(written, axis)
         elif axis:
@@ -140,18 +140,6 @@ class _Writer:
         if calls or any(True for _ in nodes(expression, cst.NamedExpr)):
             raise NotWritable(f"`{code(expression)}`, passed for {what}, would be computed twice")
         return code(expression)
-
-
-def _assigned(launch: LaunchCall, name: cst.Name) -> cst.BaseExpression | None:
-    """What a name of the launch wrapper certainly stands for at the launch."""
-    read = launch.read
-    around: cst.CSTNode = launch.statement
-    while not isinstance(around, cst.FunctionDef | cst.Module):
-        around = read.parents[around]
-    if isinstance(around, cst.Module):
-        return None
-    binding = Bindings(around, read.parents, read.positions).reaching(name.value, launch.call)
-    return None if binding is None else binding.value
 
 
 def _bracketed(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.launch_site import LaunchSite, function_around
+from kdiag.executors.edits.launches.launch_site import LaunchSite
 from kdiag.executors.edits.launches.tile_constant import TileConstant
 from kdiag.executors.edits.launches.tile_visible import shows_size
 from kdiag.executors.edits.launches.wrapper import Wrapper, bound_names
@@ -26,8 +26,7 @@ CARRIES = (
     *(cst.Tuple, cst.List, cst.Element, cst.Arg, cst.Attribute, cst.Subscript, cst.Lambda, cst.Call),
     *(cst.FormattedString, cst.FormattedStringExpression),
 )
-ENDS = (cst.Assert, cst.Raise, cst.AssignTarget, cst.FunctionDef)
-ASSIGNS = (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.For, cst.Param)
+SCOPES = (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.Param, cst.Expr, cst.ClassDef, cst.SimpleStatementLine)
 
 
 class Stray(Exception):
@@ -74,22 +73,35 @@ class _Trail:
                 kind = self._given(part, below, kind)
             elif isinstance(part, cst.IfExp) and part.test is below:
                 kind = MADE
-            elif isinstance(part, ENDS):
-                return []
-            elif isinstance(part, cst.If | cst.While):
-                return [(name.value, MADE) for name in bound_names(part)]
-            elif isinstance(part, ASSIGNS) and not (targets := _targets(part, below)):
-                return []
-            elif isinstance(part, ASSIGNS) and not any(
-                True for target in targets for _ in nodes(target, cst.Attribute)
-            ):
-                return [(name.value, kind) for target in targets for name in name_nodes(target)]
-            elif isinstance(part, cst.Return) and (inner := function_around(self._read, part)) is not self._function:
-                return [] if inner is None else [(inner.name.value, kind)]
+            elif (names := self._named(part, below)) is not None:
+                return [(name, MADE if isinstance(part, cst.If | cst.While) else kind) for name in names]
             if kind == LOST or not isinstance(part, CARRIES):
                 line = self._read.place(part).line
+                if isinstance(part, cst.Assert | cst.If):
+                    raise Stray(f"line {line} demands something of {use.value}")
                 raise Stray(f"line {line} makes more of {use.value}, which follows the size, than a number of tiles")
         return []
+
+    def _named(self, part: cst.CSTNode, below: cst.CSTNode) -> list[str] | None:
+        """The names that follow by a statement; None where it is none, or leads elsewhere."""
+        targets: list[cst.CSTNode] = []
+        match part:
+            case cst.Raise() | cst.AssignTarget() | cst.FunctionDef():
+                return []
+            case cst.If() | cst.While() if not any(True for _ in nodes(part.body, cst.Raise)):
+                return [name.value for name in bound_names(part)]
+            case cst.Return() if (inner := self._read.around(part, cst.FunctionDef)) is not self._function:
+                return [] if inner is None else [inner.name.value]
+            case cst.Assign():
+                targets = [target.target for target in part.targets]
+            case cst.Param():
+                targets = [part.name] if part.default is below else []
+            case cst.AnnAssign() | cst.AugAssign() | cst.For():
+                targets = [] if part.target is below else [part.target]
+            case _:
+                return None
+        kept = any(True for target in targets for _ in nodes(target, cst.Attribute))
+        return None if kept else [name.value for target in targets for name in name_nodes(target)]
 
     def _given(self, call: cst.Call, below: cst.CSTNode, kind: int) -> int | None:
         """The kind of what a call gives; None where it ends there."""
@@ -104,18 +116,6 @@ class _Trail:
         if name in ARRAYS:
             return SHAPED
         return kind if name in VIEWS and below is call.func else MADE
-
-
-def _targets(part: cst.CSTNode, value: cst.CSTNode) -> list[cst.CSTNode]:
-    """What an assignment, a loop or a parameter gives this value to; nothing where it is no value of it."""
-    match part:
-        case cst.Assign():
-            return [target.target for target in part.targets]
-        case cst.Param():
-            return [part.name] if part.default is value else []
-        case cst.AnnAssign() | cst.AugAssign() | cst.For() if part.target is not value:
-            return [part.target]
-    return []
 
 
 def _into_kernel(site: LaunchSite, kinds: dict[str, int], parameter: str) -> None:
@@ -144,11 +144,9 @@ def outside_functions(read: KernelSource, names: set[str], chain: tuple[str, ...
     for use in name_nodes(read.module):
         if use.value not in names or use in inside:
             continue
-        part: cst.CSTNode = use
-        while not isinstance(part, cst.BaseSmallStatement | cst.BaseCompoundStatement | cst.Param):
-            part = read.parents[part]
+        part = read.around(use, *SCOPES)
         passes_on = isinstance(part, cst.Param) and part.name.value in chain
-        if not passes_on and not _assigns_plainly(read, part):
+        if not passes_on and not (part and _assigns_plainly(read, part)):
             return f"line {read.place(use).line} uses {use.value} outside of every function, and not only to assign it"
     return None
 
@@ -158,7 +156,8 @@ def _assigns_plainly(read: KernelSource, part: cst.CSTNode) -> bool:
     targets = [t.target for t in part.targets] if isinstance(part, cst.Assign) else []
     if isinstance(part, cst.AnnAssign | cst.AugAssign):
         targets = [part.target]
-    around: cst.CSTNode | None = part
-    while around is not None and not isinstance(around, cst.ClassDef):
-        around = read.parents.get(around)
-    return bool(targets) and around is None and all(isinstance(t, cst.Name | cst.Tuple) for t in targets)
+    return (
+        bool(targets)
+        and read.around(part, cst.ClassDef) is None
+        and all(isinstance(t, cst.Name | cst.Tuple) for t in targets)
+    )

@@ -14,7 +14,7 @@ class LaunchSite:
     def __init__(self, read: KernelSource, launch: cst.Call) -> None:
         self.read = read
         self.launch = launch
-        self.wrapper = function_around(read, launch)
+        self.wrapper = read.around(launch, cst.FunctionDef)
         self.bindings = Bindings(self.wrapper, read.parents, read.positions) if self.wrapper is not None else None
 
     def passed(self, parameter: str) -> cst.BaseExpression | Skipped:
@@ -75,10 +75,10 @@ def module_binding(read: KernelSource, name: str) -> tuple[cst.CSTNode, cst.Base
     found = [
         (statement, value)
         for statement in statements
-        if (value := _assigned(statement, name)) is not None and function_around(read, statement) is None
+        if (value := _assigned(statement, name)) is not None and read.around(statement, cst.FunctionDef) is None
     ]
     rebound = any(n.name.value == name for g in nodes(read.module, cst.Global) for n in g.names)
-    bound = [n for n in bound_names(read.module) if n.value == name and function_around(read, n) is None]
+    bound = [n for n in bound_names(read.module) if n.value == name and read.around(n, cst.FunctionDef) is None]
     if len(found) == len(bound) == 1 and not rebound:
         return found[0]
     return Skipped(f"{name} is not assigned exactly once in the module")
@@ -112,11 +112,3 @@ def launched_kernel(call: cst.Call) -> str | None:
     """The name under which a ct.launch gets its kernel; None where it is no plain name."""
     values = positional(call)
     return dotted(values[2]) if len(values) > 2 else None
-
-
-def function_around(read: KernelSource, node: cst.CSTNode) -> cst.FunctionDef | None:
-    """The function that a node stands in; None at the level of the module."""
-    parent = read.parents.get(node)
-    while parent is not None and not isinstance(parent, cst.FunctionDef):
-        parent = read.parents.get(parent)
-    return parent

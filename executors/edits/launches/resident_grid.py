@@ -42,7 +42,7 @@ class ResidentGrid:
             if tensor is None:
                 line = self.read.place(site.call).line
                 return Skipped(f"line {line} passes no tensor by a name that tells the device of the launch")
-            place = site.wrapper.statement(site.grid_slot)
+            place = self.read.statement(site.grid_slot)
             if not isinstance(self.read.parents[place], cst.IndentedBlock):
                 return Skipped(f"line {self.read.place(place).line} shares its line with the block around it")
             query = f"{torch}.cuda.get_device_properties({tensor}).{SM_COUNT}"
@@ -75,7 +75,7 @@ class ResidentGrid:
         """The names of the numbers that the launch has to pass."""
         if not self.added:
             return {}
-        where = site.wrapper.statement(site.grid_slot), site.wrapper.statement(site.arguments)
+        where = self.read.statement(site.grid_slot), self.read.statement(site.arguments)
         line = self.read.place(site.call).line
         if not site.own_arguments:
             return Skipped(f"line {line}: the kernel cannot count its items, and its arguments are used elsewhere")
@@ -99,7 +99,7 @@ class ResidentGrid:
     def _tensor(self, site: Site) -> str | None:
         """The device of an argument that is an array and has one value at the grid and at the arguments."""
         parameters = [p.name.value for p in self.read.function.params.params]
-        here = site.wrapper.statement(site.grid_slot)
+        here = self.read.statement(site.grid_slot)
         for name, value in zip(parameters, site.passed, strict=False):
             if name in self.arrays:
                 for tensor, where in _same_device(site.wrapper, value, site.arguments):

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.launch_site import function_around
+from kdiag.executors.edits.launches.launch_site import LaunchSite
 from kdiag.executors.edits.launches.tile_constants import constant_parameters
-from kdiag.executors.edits.syntax.bindings import Bindings, name_nodes, names_in
+from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, keyword, nodes, positional
 
 READING = ("load", "gather", "num_tiles")
@@ -37,7 +37,7 @@ def searches(read: KernelSource) -> list[Search]:
         parts = [
             argument(call, *place) for place in ((0, "search_space"), (2, "grid_fn"), (4, "args_fn"), (5, "hints_fn"))
         ]
-        function = function_around(read, call)
+        function = read.around(call, cst.FunctionDef)
         space, grid, args, hints = parts
         if function is not None and space is not None and grid is not None and args is not None:
             found.append(Search(call, function, space, grid, args, hints))
@@ -81,14 +81,9 @@ def on_current_stream(read: KernelSource, launch: cst.Call) -> bool:
     return isinstance(stream, cst.Call) and dotted(stream.func) == "torch.cuda.current_stream"
 
 
-def local_value(read: KernelSource, expression: cst.BaseExpression, use: cst.CSTNode) -> cst.BaseExpression:
+def local_value(read: KernelSource, expression: cst.BaseExpression, use: cst.Call) -> cst.BaseExpression:
     """What a local name certainly stands for at a place; other expressions stand for themselves."""
-    function = function_around(read, use)
-    if isinstance(expression, cst.Name) and function is not None:
-        found = Bindings(function, read.parents, read.positions).reaching(expression.value, use)
-        if found is not None and found.value is not None:
-            return found.value
-    return expression
+    return LaunchSite(read, use).value(expression)
 
 
 def not_read_only(read: KernelSource) -> tuple[int, ...]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.launch_site import function_around
 from kdiag.executors.edits.launches.search import SEARCH, Search, module_functions, searches
 from kdiag.executors.edits.syntax.bindings import Bindings, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, integer, keyword, nodes
@@ -75,7 +74,7 @@ def _candidates(read: KernelSource) -> list[tuple[cst.BaseExpression, cst.Call, 
     found = []
     for call in nodes(read.module, cst.Call):
         named, space = keyword(call, "kernel"), keyword(call, "configs")
-        function = function_around(read, call)
+        function = read.around(call, cst.FunctionDef)
         if named is None or space is None or function is None or dotted(named.value) != kernel:
             continue
         tuners = [c for c in nodes(function, cst.Call) if (dotted(c.func) or "").endswith(SEARCH)]
@@ -88,7 +87,7 @@ def _constructions(read: KernelSource, expression: cst.BaseExpression, use: cst.
     """The calls that make configurations, in the functions and constants that a space is made of."""
     functions, classes = module_functions(read), _classes(read)
     parts: list[cst.CSTNode] = [expression]
-    parts += _assigned(function_around(read, use), expression)
+    parts += _assigned(read.around(use, cst.FunctionDef), expression)
     seen: set[str] = set()
     for part in parts:
         for name in sorted(names_in(part) - seen):
@@ -157,7 +156,7 @@ def _values(read: KernelSource, expression: cst.BaseExpression) -> frozenset[int
     literal = integer(expression)
     if literal is not None:
         return frozenset({literal})
-    function = function_around(read, expression)
+    function = read.around(expression, cst.FunctionDef)
     if not isinstance(expression, cst.Name):
         return None
     over: cst.BaseExpression | None = None

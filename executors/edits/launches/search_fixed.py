@@ -9,7 +9,6 @@ import libcst as cst
 from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
 from kdiag.executors.edits.hints import Hints, multiplies_matrices, present_value
 from kdiag.executors.edits.launches.accumulators import accumulator_fits
-from kdiag.executors.edits.launches.launch_site import function_around
 from kdiag.executors.edits.launches.search import (
     constants,
     is_tuned,
@@ -86,7 +85,7 @@ def _reasons(read: KernelSource, launches: list[cst.Call]) -> Iterator[str]:
             yield f"{line} ct.launch is not a statement of its own with four plain arguments"
         if not on_current_stream(read, call):
             yield f"{line} not certainly on torch.cuda.current_stream(), where the search makes its copies"
-        if function_around(read, call) is None:
+        if read.around(call, cst.FunctionDef) is None:
             yield f"{line} the launch stands outside every function"
     if any("foreign" in node.attr.value for node in nodes(read.function, cst.Attribute)):
         yield "the kernel reads memory that is no array, which a search cannot copy"

@@ -6,7 +6,6 @@ The old tuner kept what it found by the shapes, types and strides of the argumen
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.launches.launch_site import function_around
 from kdiag.executors.edits.launches.search import (
     constants,
     legacy_searches,
@@ -53,7 +52,7 @@ def _refusal(read: KernelSource, call: cst.Call) -> str | None:
     """Why a call cannot be exchanged."""
     if any(a.star for a in call.args):
         return "the arguments of autotune_launch are unpacked"
-    if not isinstance(read.parents[call], cst.Expr) or function_around(read, call) is None:
+    if not isinstance(read.parents[call], cst.Expr) or read.around(call, cst.FunctionDef) is None:
         return "the result of autotune_launch is used, or it stands outside every function"
     known = {name for _, name in PARTS} | {"stream", "kernel", "search_space", *DROPPED}
     other = next((a.keyword.value for a in call.args if a.keyword and a.keyword.value not in known), None)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Skipped, Subject
-from kdiag.executors.edits.launches.launch_site import function_around
 from kdiag.executors.edits.launches.tile_constant import TileConstant
 from kdiag.executors.edits.launches.tile_constants import tile_constants
 from kdiag.executors.edits.syntax.bindings import Bindings, name_nodes, names_in
@@ -77,7 +76,7 @@ def sizes(subject: Subject, read: KernelSource) -> Sizes | Skipped:
 
 def followed(read: KernelSource, launch: cst.Call, found: Sizes) -> Followed | Skipped:
     """Grid and arguments as functions of the sizes, provided that nothing else in the wrapper follows them."""
-    wrapper = function_around(read, launch)
+    wrapper = read.around(launch, cst.FunctionDef)
     assert wrapper is not None  # the caller has refused launches outside functions
     bindings = Bindings(wrapper, read.parents, read.positions)
     trail = _Trail(read, launch, bindings, set(found.names))
@@ -151,7 +150,7 @@ class _Trail:
 
     def _mentions(self, name: str) -> list[bool]:
         """For a name that is bound several times: whether one of these statements names a size."""
-        wrapper = function_around(self._read, self._launch)
+        wrapper = self._read.around(self._launch, cst.FunctionDef)
         assert wrapper is not None
         lines = [line for line in nodes(wrapper, cst.SimpleStatementLine) if name in names_in(line)]
         return [bool(names_in(line) & self._sizes) for line in lines if self._launch not in _below(line)]

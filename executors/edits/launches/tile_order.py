@@ -13,7 +13,7 @@ from kdiag.executors.edits.launches.grid import launch_sites
 from kdiag.executors.edits.launches.host_values import HostValues
 from kdiag.executors.edits.launches.wrapper import Value
 from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, integer
+from kdiag.executors.edits.syntax.kernel_source import argument, integer
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 
 
@@ -60,7 +60,7 @@ def decoding(view: KernelView) -> Decoding | Skipped:
     if isinstance(calls, Skipped):
         return calls
     axes = dict(calls)
-    statements = [_statement(view.source, node) for node in (row, column)]
+    statements = [view.source.statement(node) for node in (row, column)]
     together = view.source.parents[statements[0]] is view.source.parents[statements[1]]
     if not together or not all(isinstance(line, cst.SimpleStatementLine) for line in statements):
         return Skipped("the row and the column of the tile are computed in different blocks of the source")
@@ -209,9 +209,3 @@ def _factors(expression: cst.BaseExpression) -> list[cst.BaseExpression]:
         case cst.BinaryOperation(left=left, operator=cst.Multiply(), right=right):
             return [left, right]
     return []
-
-
-def _statement(read: KernelSource, node: cst.CSTNode) -> cst.BaseStatement:
-    while not isinstance(node, cst.SimpleStatementLine | cst.BaseCompoundStatement):
-        node = read.parents[node]
-    return node

@@ -69,13 +69,8 @@ def functions(read: KernelSource) -> list[cst.FunctionDef]:
 
 def _combined(read: KernelSource, call: cst.Call) -> bool:
     """Whether a reduction stands in a loop, or is of something that a loop accumulates."""
-    parent: cst.CSTNode | None = call
-    while parent is not None and not isinstance(parent, cst.FunctionDef):
-        if isinstance(parent, cst.For | cst.While):
-            return True
-        parent = read.parents.get(parent)
-    if parent is not read.function:
-        return True  # in a function that the kernel calls, where it does so in a loop
+    if read.around(call, cst.For, cst.While, cst.FunctionDef) is not read.function:
+        return True  # also in a function that the kernel calls, where it does so in a loop
     accumulated = {name for loop in nodes(read.function, cst.For) for name in _accumulated(loop)}
     return bool(accumulated & names_in(call))
 

@@ -7,7 +7,7 @@ import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.launches.host_uses import outside_functions, strays
-from kdiag.executors.edits.launches.launch_site import LaunchSite, function_around
+from kdiag.executors.edits.launches.launch_site import LaunchSite
 from kdiag.executors.edits.launches.split_rows import split_rows
 from kdiag.executors.edits.launches.tile_constant import TileConstant
 from kdiag.executors.edits.launches.tile_loops import counted_in_kernel, relies_on_multiples, rounded_down
@@ -50,7 +50,6 @@ def _left_behind(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...
     names = _derived(site, chain[-1]) if chain and _is_global(site, constant) else set[str]()
     return (
         _literal_elsewhere(site, constant)
-        or _asserted(site, chain)
         or shows_size(site.read, constant.parameter)
         or rounded_start(site.read, constant.parameter)
         or outside_functions(site.read, names, chain)
@@ -59,7 +58,7 @@ def _left_behind(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...
 
 
 def _is_global(site: LaunchSite, constant: TileConstant) -> bool:
-    return function_around(site.read, constant.assignment) is None
+    return site.read.around(constant.assignment, cst.FunctionDef) is None
 
 
 def _repeats(grid: list[cst.BaseExpression], size: int) -> Iterator[tuple[cst.Integer, int]]:
@@ -103,21 +102,9 @@ def _unrelated(site: LaunchSite, literal: cst.Integer) -> bool:
     return isinstance(parent, cst.Arg) and parent.keyword is not None and "occupancy" in parent.keyword.value
 
 
-def _asserted(site: LaunchSite, chain: tuple[str, ...]) -> str | None:
-    """Where the wrapper makes a demand of the size that another size may not meet."""
-    if site.wrapper is None:
-        return None
-    demands = [*nodes(site.wrapper, cst.Assert)]
-    demands_if = [branch for branch in nodes(site.wrapper, cst.If) if any(True for _ in nodes(branch.body, cst.Raise))]
-    for test in [*(demand.test for demand in demands), *(branch.test for branch in demands_if)]:
-        if set(chain) & names_in(test):
-            return f"line {site.read.place(test).line} demands something of {chain[0]}"
-    return None
-
-
 def _own(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -> TileConstant | Skipped:
     """The constant, shadowed in the wrapper where functions beside the wrapper and the kernel read it as well."""
-    if not chain or function_around(site.read, constant.assignment) is not None:
+    if not chain or site.read.around(constant.assignment, cst.FunctionDef) is not None:
         return constant if not chain else _alone_in_wrapper(site, constant, chain)
     derived = _derived(site, chain[-1])
     readers = [
@@ -157,7 +144,9 @@ def _derived(site: LaunchSite, name: str) -> set[str]:
     statements: list[cst.Assign | cst.AnnAssign | cst.AugAssign] = [*nodes(site.read.module, cst.Assign)]
     statements += [*nodes(site.read.module, cst.AnnAssign), *nodes(site.read.module, cst.AugAssign)]
     known = [
-        (s, names_in(s.value)) for s in statements if s.value is not None and function_around(site.read, s) is None
+        (s, names_in(s.value))
+        for s in statements
+        if s.value is not None and site.read.around(s, cst.FunctionDef) is None
     ]
     while new := {bound.value for s, names in known if derived & names for bound in bound_names(s)} - derived:
         derived |= new

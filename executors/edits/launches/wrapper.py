@@ -121,12 +121,6 @@ class Wrapper:
             expression = expression.body
         return expression if isinstance(expression, cst.Tuple) else None
 
-    def statement(self, node: cst.CSTNode) -> cst.BaseStatement:
-        """The statement of a block around a node."""
-        while not isinstance(node, cst.SimpleStatementLine | cst.BaseCompoundStatement):
-            node = self.read.parents[node]
-        return node
-
     def closure(self, node: cst.CSTNode) -> cst.Lambda | cst.FunctionDef | None:
         """The innermost lambda or inner function around a node."""
         return next(iter(self._closures(node)), None)

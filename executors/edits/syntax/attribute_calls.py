@@ -41,9 +41,7 @@ def is_unread(read: KernelSource, call: cst.Call) -> bool:
 
 def _is_local(read: KernelSource, name: cst.Name) -> bool:
     """Whether the function around a name has it as a parameter or gives it a value."""
-    around: cst.CSTNode | None = name
-    while around is not None and not isinstance(around, cst.FunctionDef):
-        around = read.parents.get(around)
+    around = read.around(name, cst.FunctionDef)
     return around is not None and not _bindings(read, around).is_global(name.value)
 
 

@@ -57,6 +57,19 @@ class KernelSource:
         start = self.positions[node].start
         return Place("", start.line, start.column)
 
+    def around(self, node: cst.CSTNode, *kinds: type[N]) -> N | None:
+        """The innermost node of these kinds that holds another; at the level of the module there may be none."""
+        parent = self.parents.get(node)
+        while parent is not None and not isinstance(parent, kinds):
+            parent = self.parents.get(parent)
+        return parent
+
+    def statement(self, node: cst.CSTNode) -> cst.BaseStatement:
+        """The statement of a block that holds a node, or that it is."""
+        while not isinstance(node, cst.SimpleStatementLine | cst.BaseCompoundStatement):
+            node = self.parents[node]
+        return node
+
     def calls(self, *members: str, within: cst.CSTNode | None = None) -> list[cst.Call]:
         """The calls of these members of cuda.tile in the kernel (or in another node), in the order of the text."""
         found = nodes(within or self.function, cst.Call)

@@ -73,9 +73,7 @@ class KernelView:
 
     def statement_place(self, node: cst.CSTNode) -> Place:
         """Where the statement around a node starts."""
-        while not isinstance(node, cst.SimpleStatementLine | cst.BaseCompoundStatement):
-            node = self.source.parents[node]
-        return self.source.place(node)
+        return self.source.place(self.source.statement(node))
 
     def rewritten(self, rewrites: Mapping[cst.CSTNode, Rewrite], names: set[str]) -> str:
         """The file's text with calls rewritten, inner ones first, without those of `names` that nothing reads now."""
