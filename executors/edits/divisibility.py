@@ -17,6 +17,7 @@ from kdiag.executors.edits.launches.host_guard import divisor
 from kdiag.executors.edits.syntax.bindings import name_nodes
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
+from kdiag.executors.edits.syntax.rewriting import behind_docstring
 from kdiag.records import Launch, Promise, ScalarArgument, Variant
 
 DIVISOR = 16
@@ -168,7 +169,4 @@ def _promises() -> tuple[Promise, ...]:
 
 def _with_first(read: KernelSource, statement: cst.BaseStatement) -> str:
     """The file with a statement at the top of the kernel, below its docstring."""
-    body = cst.ensure_type(read.function.body, cst.IndentedBlock)
-    documented = read.function.get_docstring() is not None
-    statements = [*body.body[:documented], statement, *body.body[documented:]]
-    return read.module.with_deep_changes(body, body=statements).code
+    return read.module.with_deep_changes(read.function.body, body=behind_docstring(read.function, statement)).code

@@ -8,8 +8,7 @@ has elements, and a gather must check its bounds.
 import libcst as cst
 
 from kdiag.executors.edits.accesses.tile_shapes import shape_text
-from kdiag.executors.edits.arithmetic.bound_names import names_bound
-from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
+from kdiag.executors.edits.syntax.bindings import name_nodes, names_bound, names_in
 from kdiag.executors.edits.syntax.kernel_source import argument, keyword, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 

@@ -5,10 +5,9 @@ from functools import cached_property
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic.bound_names import names_bound
 from kdiag.executors.edits.arithmetic.float32_kinds import ELEMENTWISE, REDUCTIONS, Kind, is_tile
 from kdiag.executors.edits.arithmetic.float32_values import Values
-from kdiag.executors.edits.syntax.bindings import Bindings
+from kdiag.executors.edits.syntax.bindings import Bindings, names_bound
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, keyword, nodes, set_keyword
 
 STEPS = frozenset({"floor", "ceil", "round"})

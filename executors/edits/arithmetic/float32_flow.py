@@ -7,9 +7,9 @@ from functools import reduce
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic.bound_names import names_bound
 from kdiag.executors.edits.arithmetic.float32_kinds import Kind, combined, kind_of
 from kdiag.executors.edits.arithmetic.local_functions import Functions
+from kdiag.executors.edits.syntax.bindings import names_bound
 from kdiag.executors.edits.syntax.kernel_source import TileNames, nodes
 
 Environment = dict[str, Kind | None]

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic.bound_names import names_bound
 from kdiag.executors.edits.arithmetic.float32_flow import Environment, Flow, joined
 from kdiag.executors.edits.arithmetic.float32_kinds import Kind
 from kdiag.executors.edits.arithmetic.local_functions import local_functions
+from kdiag.executors.edits.syntax.bindings import bound_names, names_bound
 from kdiag.executors.edits.syntax.kernel_source import KernelSource
 
 Kinds = Mapping[cst.CSTNode, Kind | None]
@@ -76,7 +76,7 @@ def _gathered(flow: Flow) -> Values:
 
 def _constants(kernel: KernelSource) -> Environment:
     """The kinds of the module-level names that are bound once in the file."""
-    bound = list(names_bound(kernel.module))
+    bound = [name.value for name in bound_names(kernel.module)]
     constants: Environment = {}
     flow = Flow(kernel.names, {}, {})
     for line in kernel.module.body:

@@ -2,7 +2,7 @@
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic.bound_names import names_bound
+from kdiag.executors.edits.syntax.bindings import names_bound
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, nodes, positional
 from kdiag.records import ArrayArgument, Launch
 

@@ -54,7 +54,7 @@ def batched_kernel(read: KernelSource, found: BatchLoop, name: str, tile: str) -
     opening = [f"{ITEM} = {tile}.bid(1)", *(f"{p} = {name}[{ITEM}]" for p, name in lists.items())]
     body = [cst.parse_statement(text) for text in opening]
     condition = cst.parse_expression(f"{tile}.bid(0) < {tile}.cdiv({found.extent}, {found.tile})")
-    inner = kernel.body.with_changes(body=_without_docstring(kernel))
+    inner = kernel.body.with_changes(body=kernel.body.body[kernel.get_docstring() is not None :])
     return kernel.with_changes(
         name=cst.Name(name),
         params=kernel.params.with_changes(params=parameters),
@@ -83,17 +83,6 @@ def _unfit(read: KernelSource, found: BatchLoop) -> str | None:
         return f"line {read.place((atomics or unseen)[0]).line}: what the kernel writes cannot be seen"
     both = sorted(stored & {name for name in loaded if name})
     return f"the kernel reads and writes {both[0]}" if both else None
-
-
-def _without_docstring(kernel: cst.FunctionDef) -> list[cst.BaseStatement]:
-    body = [line for line in kernel.body.body if isinstance(line, cst.BaseStatement)]
-    first = body[0]
-    quoted = (
-        isinstance(first, cst.SimpleStatementLine)
-        and isinstance(first.body[0], cst.Expr)
-        and isinstance(first.body[0].value, cst.SimpleString)
-    )
-    return body[1:] if quoted else body
 
 
 def batched_loop(read: KernelSource, found: BatchLoop, kernel: str, check: str) -> list[cst.BaseStatement]:

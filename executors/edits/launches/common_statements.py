@@ -7,8 +7,7 @@ import libcst as cst
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.launches.block_helpers import block_calls
 from kdiag.executors.edits.launches.blocks import BLOCK, written_arrays
-from kdiag.executors.edits.launches.wrapper import bound_names
-from kdiag.executors.edits.syntax.bindings import names_in
+from kdiag.executors.edits.syntax.bindings import names_bound, names_in
 from kdiag.executors.edits.syntax.kernel_source import nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView
 
@@ -40,11 +39,6 @@ def raised(view: KernelView, statements: Sequence[cst.BaseStatement], needed: se
             return _changes(name)
         found.append(at[0])
     return sorted(found)
-
-
-def names_bound(line: cst.CSTNode) -> set[str]:
-    """The names that a statement gives a value to."""
-    return {name.value for name in bound_names(line)}
 
 
 def assigned(line: cst.BaseStatement, name: str) -> cst.BaseExpression | None:

@@ -3,8 +3,7 @@
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.wrapper import bound_names
-from kdiag.executors.edits.syntax.bindings import Bindings, names_in
+from kdiag.executors.edits.syntax.bindings import Bindings, bound_names, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, positional
 
 

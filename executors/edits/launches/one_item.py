@@ -15,11 +15,10 @@ from kdiag.executors.edits.launches.blocks import (
     strided_loop,
 )
 from kdiag.executors.edits.launches.canonical import Canonical
-from kdiag.executors.edits.launches.common_statements import names_bound
 from kdiag.executors.edits.launches.grid import Site, launch_sites
 from kdiag.executors.edits.launches.host_values import HostValues
 from kdiag.executors.edits.launches.wrapper import Value
-from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
+from kdiag.executors.edits.syntax.bindings import name_nodes, names_bound, names_in
 from kdiag.executors.edits.syntax.kernel_source import integer, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.executors.edits.syntax.rewriting import Change, rewrite, statement, to

@@ -11,9 +11,10 @@ import libcst as cst
 
 from kdiag.executors.edits.accesses.tile_shapes import ELEMENTWISE
 from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.launches.blocks import called_functions
 from kdiag.executors.edits.launches.launch_site import LaunchSite
 from kdiag.executors.edits.launches.tile_constant import TileConstant
-from kdiag.executors.edits.launches.tile_reductions import functions, reduces
+from kdiag.executors.edits.launches.tile_reductions import reduces
 from kdiag.executors.edits.launches.tile_shapes import SHAPE_ARGUMENTS
 from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
@@ -48,14 +49,15 @@ def _not_elementwise(read: KernelSource) -> str | None:
     """What the kernel or its functions do besides computing one element from others at its place."""
     if reduces(read):
         return "the kernel reduces it"
-    for function in functions(read):
+    every = (read.function, *called_functions(read))
+    for function in every:
         for kind in (cst.For, cst.While, cst.If, cst.IfExp, cst.Lambda):
             if (found := next(nodes(function.body, kind), None)) is not None:
                 return f"line {read.place(found).line} branches or loops"
         for call in nodes(function.body, cst.Call):
             member, own = read.names.resolve(call.func), dotted(call.func)
             method = isinstance(call.func, cst.Attribute) and call.func.attr.value == "astype"
-            known = member in ALLOWED or method or own in {f.name.value for f in functions(read)}
+            known = member in ALLOWED or method or own in {f.name.value for f in every}
             if not known:
                 return f"line {read.place(call).line} calls {own or 'a method'}, which is not known to be elementwise"
     reading = {dotted(argument(call, 0, "array")) for call in read.calls("gather")}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import libcst as cst
 
 from kdiag.executors.edits.syntax.kernel_source import dotted
-from kdiag.executors.edits.syntax.rewriting import Changed
+from kdiag.executors.edits.syntax.rewriting import Changed, behind_docstring
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,20 +70,8 @@ class TileConstant:
             bare = expression.with_changes(lpar=(), rpar=())
             yield expression, cst.Call(function, [bound, cst.Arg(bare)])
         for wrapper in self.shadowed:
-            yield wrapper.body, _with_constant(wrapper.body, f"{self.name} = {size}")
-
-
-def _with_constant(body: cst.BaseSuite, statement: str) -> cst.BaseSuite:
-    """A function's body that begins with a statement, behind its docstring."""
-    line = cst.parse_statement(statement)
-    first = body.body[0]
-    quoted = (
-        isinstance(first, cst.SimpleStatementLine)
-        and isinstance(first.body[0], cst.Expr)
-        and isinstance(first.body[0].value, cst.SimpleString | cst.ConcatenatedString)
-    )
-    at = 1 if quoted else 0
-    return body.with_changes(body=[*body.body[:at], line, *body.body[at:]])
+            line = cst.parse_statement(f"{self.name} = {size}")
+            yield wrapper.body, wrapper.body.with_changes(body=behind_docstring(wrapper, line))
 
 
 def _unchained(lines: Changed, name: str, size: int) -> Changed:

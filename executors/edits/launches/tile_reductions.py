@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from kdiag.executors.edits.launches.blocks import called_functions
 from kdiag.executors.edits.launches.tile_loops import counts
 from kdiag.executors.edits.launches.tile_shapes import shapes
 from kdiag.executors.edits.syntax.attribute_calls import is_unread
 from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, nodes
 
 MEMBERS = ("sum", "max", "min", "prod", "cumsum", "cumprod", "argmax", "argmin", "reduce", "scan")
 BUILT_IN = ("range", "float", "int", "len", "min", "max", "tuple")
@@ -21,7 +22,7 @@ def reduces(read: KernelSource) -> bool:
 
 def calls_unseen(read: KernelSource) -> bool:
     """Whether the kernel calls a function that is neither cuda.tile's nor in this file: it may reduce."""
-    own = {function.name.value for function in functions(read)}
+    own = {function.name.value for function in (read.function, *called_functions(read))}
     return any(
         is_unread(read, call)
         or (
@@ -30,7 +31,7 @@ def calls_unseen(read: KernelSource) -> bool:
             and call.func.value not in own
             and call.func.value not in BUILT_IN
         )
-        for function in functions(read)
+        for function in (read.function, *called_functions(read))
         for call in nodes(function, cst.Call)
     )
 
@@ -48,23 +49,13 @@ def reduced_uncombined(read: KernelSource, parameter: str) -> bool:
 
 def _reductions(read: KernelSource) -> Iterator[cst.Call]:
     """The calls that reduce: members of cuda.tile, and methods of a tile."""
-    for function in functions(read):
+    for function in (read.function, *called_functions(read)):
         for call in nodes(function, cst.Call):
             member = read.names.resolve(call.func)
             if member is None and isinstance(call.func, cst.Attribute):
                 member = call.func.attr.value
             if member in MEMBERS:
                 yield call
-
-
-def functions(read: KernelSource) -> list[cst.FunctionDef]:
-    """The kernel and the functions of the file that it calls, directly or through others."""
-    by_name = {function.name.value: function for function in nodes(read.module, cst.FunctionDef)}
-    found = [read.function]
-    for function in found:
-        called = {dotted(call.func) for call in nodes(function, cst.Call)}
-        found += [other for name, other in by_name.items() if name in called and all(other is not f for f in found)]
-    return found
 
 
 def _combined(read: KernelSource, call: cst.Call) -> bool:

@@ -14,8 +14,7 @@ from kdiag.executors.edits.launches.tile_loops import counted_in_kernel, relies_
 from kdiag.executors.edits.launches.tile_reductions import calls_unseen, reduced_uncombined
 from kdiag.executors.edits.launches.tile_starts import numbered_by_blocks, rounded_start
 from kdiag.executors.edits.launches.tile_visible import shows_size
-from kdiag.executors.edits.launches.wrapper import bound_names
-from kdiag.executors.edits.syntax.bindings import names_in
+from kdiag.executors.edits.syntax.bindings import bound_names, names_in
 from kdiag.executors.edits.syntax.kernel_source import dotted, nodes
 from kdiag.executors.edits.syntax.kernel_view import is_number
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import Binding, Bindings, name_nodes, names_in
+from kdiag.executors.edits.syntax.bindings import Binding, Bindings, bound_names, name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes
 from kdiag.executors.edits.syntax.kernel_view import code
 
@@ -169,18 +169,6 @@ class Wrapper:
         while parent is not None:
             yield parent
             parent = self.read.parents.get(parent)
-
-
-def bound_names(root: cst.CSTNode) -> list[cst.Name]:
-    """The names that statements below a node give a value to."""
-    targets: list[cst.CSTNode] = [node.target for node in nodes(root, cst.AssignTarget)]
-    targets += [node.target for node in nodes(root, cst.AugAssign)]
-    targets += [node.target for node in nodes(root, cst.AnnAssign)]
-    targets += [node.target for node in nodes(root, cst.NamedExpr)]
-    targets += [node.target for node in nodes(root, cst.For)]
-    targets += [node.target for node in nodes(root, cst.CompFor)]
-    targets += [node.name for node in nodes(root, cst.AsName)]
-    return [name for target in targets for name in name_nodes(target)]
 
 
 def module_nodes(read: KernelSource, kind: type[N]) -> Iterator[N]:

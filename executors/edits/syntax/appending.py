@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import libcst as cst
 
-Item = TypeVar("Item", cst.Param, cst.Element)
+Item = TypeVar("Item", cst.Param, cst.Element, cst.Arg)
 SPACE = cst.SimpleWhitespace(" ")
 
 
@@ -13,7 +13,7 @@ def with_parameter(node: cst.CSTNode, name: str, kind: str) -> cst.Parameters:
     """A function's parameters with `name: kind` behind the plain ones."""
     parameters = cst.ensure_type(node, cst.Parameters)
     new = cst.Param(cst.Name(name), cst.Annotation(cst.parse_expression(kind)), star="")
-    return parameters.with_changes(params=_appended(parameters.params, new))
+    return parameters.with_changes(params=appended(parameters.params, new))
 
 
 def with_element(node: cst.CSTNode, value: str) -> cst.Tuple:
@@ -21,7 +21,7 @@ def with_element(node: cst.CSTNode, value: str) -> cst.Tuple:
     passed = cst.ensure_type(node, cst.Tuple)
     elements = [each for each in passed.elements if isinstance(each, cst.Element)]
     opening = passed.lpar[0].whitespace_after if passed.lpar else SPACE
-    *front, last, new = _appended(elements, cst.Element(cst.parse_expression(value)), opening)
+    *front, last, new = appended(elements, cst.Element(cst.parse_expression(value)), opening)
     brackets = list(passed.rpar)
     if isinstance(last.comma, cst.Comma) and brackets:
         between, closing = _comment_kept(last.comma.whitespace_after, brackets[0].whitespace_before)
@@ -30,7 +30,7 @@ def with_element(node: cst.CSTNode, value: str) -> cst.Tuple:
     return passed.with_changes(elements=[*front, last, new], rpar=brackets)
 
 
-def _appended(items: Sequence[Item], new: Item, opening: cst.BaseParenthesizableWhitespace = SPACE) -> list[Item]:
+def appended(items: Sequence[Item], new: Item, opening: cst.BaseParenthesizableWhitespace = SPACE) -> list[Item]:
     """The items and the new one. `opening` is the white space after the opening bracket. A comment stays with its item."""
     *front, last = items
     gap = front[-1].comma if front else None
@@ -41,10 +41,11 @@ def _appended(items: Sequence[Item], new: Item, opening: cst.BaseParenthesizable
         between, after = _comment_kept(between, comma.whitespace_after)
         if front or isinstance(after, cst.ParenthesizedWhitespace):
             new = new.with_changes(comma=comma.with_changes(whitespace_after=after))
-    elif isinstance(last, cst.Param) and isinstance(new, cst.Param):
-        between, closing = _comment_kept(between, last.whitespace_after_param)
-        new = new.with_changes(whitespace_after_param=closing)
-        last = last.with_changes(whitespace_after_param=cst.SimpleWhitespace(""))
+    elif not isinstance(last, cst.Element):
+        own = "whitespace_after_param" if isinstance(last, cst.Param) else "whitespace_after_arg"
+        between, closing = _comment_kept(between, getattr(last, own))
+        new = new.with_changes(**{own: closing})
+        last = last.with_changes(**{own: cst.SimpleWhitespace("")})
     return [*front, last.with_changes(comma=cst.Comma(whitespace_after=between)), new]
 
 

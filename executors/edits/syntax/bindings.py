@@ -128,6 +128,25 @@ def name_nodes(node: cst.CSTNode) -> list[cst.Name]:
     return [name for name in nodes(node, cst.Name) if name not in attributes and name not in keywords]
 
 
+def bound_names(root: cst.CSTNode) -> list[cst.Name]:
+    """The names that statements below a node give a value to, nested functions included."""
+    targets: list[cst.CSTNode] = [node.target for node in nodes(root, cst.AssignTarget)]
+    targets += [node.target for node in nodes(root, cst.AugAssign)]
+    targets += [node.target for node in nodes(root, cst.AnnAssign)]
+    targets += [node.target for node in nodes(root, cst.NamedExpr)]
+    targets += [node.target for node in nodes(root, cst.For)]
+    targets += [node.target for node in nodes(root, cst.CompFor)]
+    targets += [node.name for node in nodes(root, cst.AsName)]
+    targets += [node.name for node in nodes(root, cst.FunctionDef)]
+    targets += [node.name for node in nodes(root, cst.ClassDef)]
+    return [name for target in targets for name in name_nodes(target)]
+
+
+def names_bound(root: cst.CSTNode) -> set[str]:
+    """The same names as text."""
+    return {name.value for name in bound_names(root)}
+
+
 def names_in(expression: cst.CSTNode) -> set[str]:
     """The variable names that an expression uses."""
     return {name.value for name in name_nodes(expression)}

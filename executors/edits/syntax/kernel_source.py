@@ -13,6 +13,7 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from kdiag.executors.edits.base import Skipped
+from kdiag.executors.edits.syntax.appending import appended
 from kdiag.executors.edits.syntax.parsing import parse
 from kdiag.executors.edits.syntax.rewriting import Changed, rewrite, to
 from kdiag.executors.edits.syntax.walking import below, parents
@@ -182,27 +183,7 @@ def set_keyword(call: cst.Call, name: str, value: str) -> cst.Call:
     added = cst.Arg(expression, keyword=cst.Name(name), equal=tight)
     if not call.args:
         return call.with_changes(args=[added])
-    *front, last = call.args
-    gap = front[-1].comma if front else None
-    between = gap.whitespace_after if isinstance(gap, cst.Comma) else call.whitespace_before_args
-    if isinstance(between, cst.SimpleWhitespace):
-        between = cst.SimpleWhitespace(" ")
-    closing, comma = last.whitespace_after_arg, last.comma
-    after = comma.whitespace_after if isinstance(comma, cst.Comma) else closing
-    if isinstance(between, cst.ParenthesizedWhitespace):
-        plain = between.first_line.with_changes(whitespace=cst.SimpleWhitespace(""), comment=None)
-        if isinstance(after, cst.ParenthesizedWhitespace):
-            # A comment behind the last argument stays behind it.
-            between = between.with_changes(first_line=after.first_line, empty_lines=[])
-            after = after.with_changes(first_line=plain)
-        else:
-            between = between.with_changes(first_line=plain, empty_lines=[])
-    if isinstance(comma, cst.Comma):
-        added = added.with_changes(comma=comma.with_changes(whitespace_after=after))
-    else:
-        added = added.with_changes(whitespace_after_arg=after)
-    last = last.with_changes(comma=cst.Comma(whitespace_after=between), whitespace_after_arg=cst.SimpleWhitespace(""))
-    return call.with_changes(args=[*front, last, added])
+    return call.with_changes(args=appended(call.args, added, call.whitespace_before_args))
 
 
 def remove_keyword(call: cst.Call, name: str) -> cst.Call:

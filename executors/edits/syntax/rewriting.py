@@ -39,6 +39,13 @@ def before(lines: Sequence[str]) -> Change:
     return change
 
 
+def behind_docstring(function: cst.FunctionDef, first: cst.BaseStatement) -> list[cst.CSTNode]:
+    """The statements of a function with one more in front of them."""
+    body: list[cst.CSTNode] = [*function.body.body]
+    body.insert(function.get_docstring() is not None, first)
+    return body
+
+
 def statement(line: str) -> cst.SimpleStatementLine:
     """A simple statement from its text."""
     return cst.ensure_type(cst.parse_statement(line), cst.SimpleStatementLine)
