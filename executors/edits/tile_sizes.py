@@ -15,6 +15,7 @@ from kdiag.executors.edits.arithmetic.matrix_roles import Roles, roles
 from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.tile_sizes import EXAMPLES
 from kdiag.executors.edits.hints import WARPS, has_clusters, hinted, multiplies_matrices, present_value
+from kdiag.executors.edits.launches.blocks import ATOMICS
 from kdiag.executors.edits.launches.tile_constant import TileConstant
 from kdiag.executors.edits.launches.tile_constants import tile_constants
 from kdiag.executors.edits.launches.tile_reductions import calls_unseen, reduces
@@ -26,7 +27,6 @@ from kdiag.executors.edits.syntax.rewriting import Changed
 from kdiag.records import Place, Promise, Safety, Scalar, Variant
 
 NO_SPILLS = Promise("compile.stack_bytes", "is-zero", "no registers are spilled")
-ATOMICS = tuple(f"atomic_{name}" for name in ("add", "max", "min", "and", "or", "xor", "xchg", "cas"))
 MOST_VARIANTS = 14
 SMALLEST_TILE, SMALL_TILE, LARGEST_TILE = 64, 4096, 8192  # elements
 TIMES, SQUARES = (2, 4, 8, 16, 32), (64, 32, 128)

@@ -10,6 +10,7 @@ from kdiag.executors.edits.launches.tile_constant import TileConstant
 from kdiag.executors.edits.launches.tile_constants import tile_constants
 from kdiag.executors.edits.syntax.bindings import Bindings, name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, positional
+from kdiag.executors.edits.syntax.kernel_view import assigns_only
 from kdiag.executors.edits.syntax.rewriting import rewrite, to
 from kdiag.executors.edits.tile_sizes import TileSizes
 from kdiag.records import Safety, Scalar
@@ -131,7 +132,7 @@ class _Trail:
             if not self._bindings.is_global(name):
                 binding = self._bindings.reaching(name, self._launch)
                 gone.append(self._read.parents[binding.node] if binding is not None else self._launch)
-        plain = [line for line in gone if isinstance(line, cst.SimpleStatementLine) and _is_plain(line)]
+        plain = [line for line in gone if isinstance(line, cst.SimpleStatementLine) and assigns_only(line)]
         return tuple(plain)
 
     def _binds(self, use: cst.Name, name: str) -> bool:
@@ -166,15 +167,6 @@ def _is_pure(expression: cst.BaseExpression) -> bool:
     return all(name.rpartition(".")[2] in PURE for name in calls) and not any(
         True for kind in effects for _ in nodes(expression, kind)
     )
-
-
-def _is_plain(line: cst.SimpleStatementLine) -> bool:
-    """Whether the line is one assignment to one name, without comments."""
-    commented = line.trailing_whitespace.comment or any(empty.comment for empty in line.leading_lines)
-    match line.body:
-        case [cst.Assign(targets=[cst.AssignTarget(target=cst.Name())])]:
-            return not commented
-    return False
 
 
 def _in_parentheses(expression: cst.BaseExpression) -> cst.BaseExpression:

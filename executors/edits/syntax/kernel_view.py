@@ -94,7 +94,7 @@ class KernelView:
         used = Counter(node.value for node in name_nodes(kernel) if node.value in names)
         lines = [line for line in nodes(kernel, cst.SimpleStatementLine) if used.total()]
         return next(
-            (line for name in sorted(used) if used[name] == 1 for line in lines if _assigns_only(line, name)), None
+            (line for name in sorted(used) if used[name] == 1 for line in lines if assigns_only(line, name)), None
         )
 
 
@@ -117,10 +117,10 @@ def is_number(expression: cst.BaseExpression, value: int) -> bool:
     return isinstance(expression, cst.Integer) and expression.evaluated_value == value
 
 
-def _assigns_only(line: cst.SimpleStatementLine, name: str) -> bool:
-    """Whether the line is `name = ...` and nothing else, comments included."""
+def assigns_only(line: cst.SimpleStatementLine, name: str = "") -> bool:
+    """Whether the line is `name = ...` and nothing else, comments included; of any name where none is given."""
     match line.body:
         case [cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=found))], value=value)]:
             commented = line.trailing_whitespace.comment or any(empty.comment for empty in line.leading_lines)
-            return found == name and not commented and name not in names_in(value)
+            return not commented and (not name or (found == name and name not in names_in(value)))
     return False
