@@ -1,6 +1,7 @@
-"""The trials that kdiag brings along: what every single step did to a dozen kernels, by card (`start_values/*.json`)."""
+"""The trials that kdiag brings along: what every single step did to a dozen kernels, by card (`start_values/*.json.xz`)."""
 
 import json
+import lzma
 from functools import cache
 from importlib.resources import files
 
@@ -14,8 +15,8 @@ KEPT = 1.02
 def load() -> tuple[PastTrial, ...]:
     """All of them; `benchmarks/ranking` measured them, and its `start_values.py` wrote the files."""
     folder = files("kdiag.rules").joinpath("start_values")
-    named = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".json")), key=lambda e: e.name)
-    return tuple(trial for entry in named for trial in parse(json.loads(entry.read_text("utf-8"))))
+    named = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".json.xz")), key=lambda e: e.name)
+    return tuple(trial for entry in named for trial in parse(json.loads(lzma.decompress(entry.read_bytes()))))
 
 
 def parse(card: dict[str, object]) -> tuple[PastTrial, ...]:

@@ -1,6 +1,6 @@
-"""Writes the bundled trials, rules/start_values/<card>.json, from what `measure.py` measured.
+"""Writes the bundled trials, rules/start_values/<card>.json.xz, from what `measure.py` measured.
 
-    PYTHONPATH=src:benchmarks python benchmarks/ranking/start_values.py STEPS.json.xz rules/start_values/h200.json
+    PYTHONPATH=src:benchmarks python benchmarks/ranking/start_values.py STEPS.json.xz rules/start_values/h200.json.xz
 
 Kernels that are held out are left out.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import tempfile
 from pathlib import Path
 
@@ -60,7 +61,8 @@ def main() -> None:
     head = {"gpu": measured.gpu, "architecture": "sm_90", "date": measured.date, "toolchain": "cuda-tile 1.7.0"}
     lines = ",\n".join(json.dumps(each, separators=(",", ":")) for each in kernels)
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(head)[:-1] + ', "kernels": [\n' + lines + "\n]}\n")
+    text = json.dumps(head)[:-1] + ', "kernels": [\n' + lines + "\n]}\n"
+    options.out.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
 if __name__ == "__main__":
