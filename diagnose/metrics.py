@@ -143,6 +143,8 @@ DERIVED = (
             "DRAM, by the bytes alone that the workload needs"),
     Derived("dram_bytes_per_block", "byte", ("dram_bytes", "grid_size"), lambda moved, blocks: moved / blocks,
             "DRAM traffic of one block"),
+    Derived("blocks_per_cycle", "blocks", ("grid_size", "sm_elapsed_cycles"), operator.truediv,
+            "blocks launched in each cycle on the whole card"),
     Derived("dram_peak", "byte/s", ("dram_peak_bytes_per_cycle", "dram_clock_hz"), lambda width, clock: width * clock,
             "DRAM bandwidth at the clock of the launch"),
     Derived("l2_peak", "byte/s", ("l2_peak_bytes_per_cycle", "l2_clock_hz"), lambda width, clock: width * clock,

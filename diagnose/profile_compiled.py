@@ -9,6 +9,7 @@ from kdiag import isolate
 from kdiag.diagnose.classify import UNKNOWN, classify
 from kdiag.diagnose.compiler.compile import compile_workload
 from kdiag.diagnose.compiler.observe import from_compilation
+from kdiag.diagnose.compiler.observe_products import from_products
 from kdiag.diagnose.compiler.observe_remarks import remark_lines
 from kdiag.diagnose.roofline import roofline_of
 from kdiag.diagnose.source.facts import SourceFacts
@@ -78,7 +79,7 @@ def _distinct(compiled: Sequence[CompileEvidence]) -> list[CompileEvidence]:
 def _profile(index: int, evidence: CompileEvidence, facts: SourceFacts, work: Mapping[int, Work]) -> LaunchProfile:
     observations = from_compilation([evidence])
     if evidence.kernel in _defined(facts):
-        observations |= from_source(facts, evidence.kernel)
+        observations |= from_source(facts, evidence.kernel) | from_products(facts, evidence.kernel, [evidence])
     if (least := work.get(evidence.launch.configuration)) is not None:
         observations |= least.observations()
     arguments = evidence.launch.arguments

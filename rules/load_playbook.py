@@ -15,7 +15,7 @@ from kdiag.errors import KdiagError
 from kdiag.records import Safety
 from kdiag.rules.load_metrics import load_metrics
 
-EdgeKind = Literal["requires", "conflicts", "enables"]
+EdgeKind = Literal["requires", "conflicts", "enables", "searches"]
 Table = Mapping[str, object]
 
 KEYS = {"id", "title", "tier", "safety", "summary", "reference", "cost_s", "lifts_roof", "targets", "treats"}
@@ -39,18 +39,29 @@ class Treat:
 
     `variant` restricts it to variants that contain all of its comma-separated settings; "" is every variant.
     `moves` says what it must do to the hardware to treat the cause: metrics of `metrics.toml` or `compile.*`
-    observations that go down ("-dram_read_bytes") or up ("+tensor_pct").
+    observations that go down ("-dram_read_bytes") or up ("+tensor_pct"). Where `tiles` is "larger" or "smaller", no
+    variant that resizes them the other way treats it.
     """
 
     cause: str
     variant: str
     gains: Mapping[str, Gain]
     moves: tuple[str, ...] = ()
+    tiles: Literal["", "larger", "smaller"] = ""
+
+    def opposes(self, growth: float | None) -> bool:
+        """Whether tiles that grow by this factor go the other way."""
+        if not self.tiles or growth is None:
+            return False
+        return growth <= 1 if self.tiles == "larger" else growth >= 1
 
 
 @dataclass(frozen=True)
 class Edge:
-    """How one optimization bears on another. `gain` is the target's gain once the source was kept."""
+    """How one optimization bears on another. `gain` is the target's gain once the source was kept.
+
+    One that `searches` another times the other's variants and keeps the best.
+    """
 
     kind: EdgeKind
     variant: str
@@ -140,7 +151,11 @@ def _treat(name: str, table: Table) -> Treat:
     gains = _gains(name, table)
     if not gains:
         raise KdiagError(f"{name}: a [[treats]] entry needs gain.<architecture>, gain.any or guess.")
-    return Treat(_text(name, table, "cause"), _optional(name, table, "variant"), gains, _moves(name, table))
+    tiles = _optional(name, table, "tiles")
+    if tiles not in ("", "larger", "smaller"):
+        raise KdiagError(f"{name}: tiles is larger or smaller, not {tiles}.")
+    cause, variant = _text(name, table, "cause"), _optional(name, table, "variant")
+    return Treat(cause, variant, gains, _moves(name, table), cast("Literal['', 'larger', 'smaller']", tiles))
 
 
 def _moves(name: str, table: Table) -> tuple[str, ...]:

@@ -116,6 +116,7 @@ def test_a_derived_metric_is_unavailable_with_its_inputs():
 
 def test_every_observation_that_causes_ask_for_is_made():
     from kdiag.diagnose.compiler.observe import FIGURES
+    from kdiag.diagnose.compiler.observe_products import NAME
     from kdiag.diagnose.compiler.observe_remarks import COUNTS
     from kdiag.diagnose.source.observe import _FINDERS
     from kdiag.executors.host_timing import RunTiming
@@ -126,6 +127,6 @@ def test_every_observation_that_causes_ask_for_is_made():
         | set(_FINDERS)
         | set(RunTiming(2.0, 1.0, 1).observations())
     )
-    made |= {"work.bytes", "work.flops", "timing.pct_of_copy_bandwidth", "timing.pct_of_tensor_peak"}
+    made |= {NAME, "work.bytes", "work.flops", "timing.pct_of_copy_bandwidth", "timing.pct_of_tensor_peak"}
     asked = {name for name in METRICS if name.startswith(OBSERVED_ELSEWHERE)}
     assert asked <= made

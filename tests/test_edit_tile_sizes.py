@@ -45,6 +45,13 @@ def row_sums(x):
 """
 
 
+def test_a_variant_says_how_much_the_tiles_grow():
+    variants = {each.name: each for each in EDIT.variants(Subject(MATMUL, "matmul_kernel"))}
+    sizes = next(iter(variants.values())).present
+    assert variants["tile_m=128,tile_n=64"].growth == 128 * 64 / (sizes["tile_m"] * sizes["tile_n"])
+    assert all(each.growth is None for each in EDIT.variants(Subject(FROM_DATA, "double_kernel")))
+
+
 def resized(source: str, kernel: str, **sizes: Scalar) -> str:
     outcome = EDIT.apply(Subject(source, kernel), Variant("G", "any", sizes))
     assert isinstance(outcome, Applied), outcome

@@ -26,6 +26,11 @@ class RemarkCount:
         return not self.of or any(remark.name.startswith(self.of) for remark in remarks)
 
 
+OFF_TENSOR_CORES = RemarkCount(
+    "compile.mma_off_tensor_cores",
+    lambda r: r.name == "RemarkTensorCoreMMA" and not r.passed,
+    "matrix products that run as FMA instructions",
+)
 COUNTS = (
     RemarkCount(
         "compile.tma_loads_rejected", lambda r: r.name == "RemarkMemoryTmaLoadFailed", "tile loads that cannot use TMA"
@@ -35,11 +40,7 @@ COUNTS = (
         lambda r: r.name == "RemarkMemoryTmaStoreFailed",
         "tile stores that cannot use TMA",
     ),
-    RemarkCount(
-        "compile.mma_off_tensor_cores",
-        lambda r: r.name == "RemarkTensorCoreMMA" and not r.passed,
-        "matrix products that run as FMA instructions",
-    ),
+    OFF_TENSOR_CORES,
     RemarkCount(
         "compile.mma_on_tensor_cores",
         lambda r: r.name == "RemarkTensorCoreMMA" and r.passed,

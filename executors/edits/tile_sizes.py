@@ -49,7 +49,9 @@ class TileSizes(Edit):
         product = part.m is not None or part.n is not None
         choices = _product_sizes(tiles, subject.target) if product else _other_sizes(tiles)
         named = {_name(settings): settings for settings in choices if tiles.possible(settings)}
-        return tuple(Variant(self.id, name, named[name]) for name in list(named)[:MOST_VARIANTS])
+        sizes = {setting: constant.value for setting, constant in tiles.by_setting.items()}
+        present = sizes if all(sizes.values()) else {}
+        return tuple(Variant(self.id, name, named[name], present) for name in list(named)[:MOST_VARIANTS])
 
     def apply(self, subject: Subject, variant: Variant) -> Outcome:
         """Write the variant's sizes into the literals, and its worker warps into the decorator."""

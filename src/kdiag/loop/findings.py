@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag.diagnose.compiler.observe import from_compilation
+from kdiag.diagnose.compiler.observe_products import from_products
 from kdiag.diagnose.metrics import number, with_derived
 from kdiag.diagnose.profile import grid_of, launch_profile
 from kdiag.diagnose.report.read import ReportLaunch, read_launches
@@ -42,14 +43,15 @@ def gather(
     Raises ReportError if the report cannot be read or holds no launch of `kernel`, UsageError if the source has no
     such kernel.
     """
-    observations: dict[str, Evidence] = dict(from_source(read_source(source, compiler.file_name), kernel))
+    facts = read_source(source, compiler.file_name)
+    observations: dict[str, Evidence] = dict(from_source(facts, kernel))
     notes = []
     everything = compiler.compile_one(source)
     compilation = of_kernel(everything, kernel)
     if isinstance(compilation, CompileFailure):
         notes.append(f"no compiler evidence: {compilation.message}")
     else:
-        observations |= from_compilation(compilation)
+        observations |= from_compilation(compilation) | from_products(facts, kernel, compilation)
     launch = ReportLaunch(0, kernel, kernel, None, measured or {})
     configuration: int | None = FIRST
     if report is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from kdiag import workload as workloads
 from kdiag.diagnose.compiler.compile import compile_workload
 from kdiag.diagnose.compiler.observe import from_compilation
+from kdiag.diagnose.compiler.observe_products import from_products
 from kdiag.diagnose.source.observe import from_source
 from kdiag.diagnose.source.read import read_source
 from kdiag.errors import UsageError, WorkloadError
@@ -44,7 +45,8 @@ def kernel_evidence(workload: Workload, kernel: str, target: str, configuration:
     Raises UsageError if the workload's kernel file does not define it.
     """
     text = workloads.read_source(workload.kernel_file)
-    observations = from_source(read_source(text, workload.kernel_file.name), kernel)
+    facts = read_source(text, workload.kernel_file.name)
+    observations = from_source(facts, kernel)
     (everything,) = compile_workload(workload, [workload.kernel_file], target, timeout_s=TIMEOUT_S)
     mine = of_kernel(everything, kernel)
     if isinstance(mine, CompileFailure):
@@ -53,7 +55,8 @@ def kernel_evidence(workload: Workload, kernel: str, target: str, configuration:
     if not meant:
         note = f"no compiler evidence: configuration {configuration} does not launch {kernel}"
         return KernelEvidence(observations, everything, None, (note,))
-    return KernelEvidence({**observations, **from_compilation(meant)}, everything, meant[0], ())
+    observations |= from_compilation(meant) | from_products(facts, kernel, meant)
+    return KernelEvidence(observations, everything, meant[0], ())
 
 
 def require_kernel(file: Path) -> None:

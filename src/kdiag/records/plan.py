@@ -1,5 +1,6 @@
 """What could be done to a kernel: variants, proposals and ranked suggestions."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -26,11 +27,22 @@ class Promise:
 
 @dataclass(frozen=True)
 class Variant:
-    """One setting of an optimization, e.g. G with tile_m=128. `name` is unique within the optimization."""
+    """One setting of an optimization, e.g. G with tile_m=128. `name` is unique within the optimization.
+
+    `present` holds what the source has in the place of each setting, where that is known: {"tile_m": 64}.
+    """
 
     optimization: str
     name: str
     settings: Mapping[str, Scalar] = field(default_factory=dict)
+    present: Mapping[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def growth(self) -> float | None:
+        """How many times as many elements the tiles get that it resizes; None where it does not say what they had."""
+        sizes = [(value, self.present[name]) for name, value in self.settings.items() if name in self.present]
+        known = [(new, old) for new, old in sizes if isinstance(new, int) and isinstance(old, int) and old > 0]
+        return math.prod(new / old for new, old in known) if known else None
 
 
 @dataclass(frozen=True)
