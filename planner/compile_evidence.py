@@ -7,13 +7,15 @@ a stack frame of 1,808 bytes made a bf16 matmul 0.07x, a rejected TMA load besid
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from kdiag.records import (
     Cause,
     Compilation,
     CompileEvidence,
     CompileFailure,
+    Diagnosis,
     Evidence,
     ExpectedSpeedup,
     Proposal,
@@ -29,6 +31,7 @@ SURE, NO_EFFECT = 0.9, 0.3
 # 9.2x faster on the H200 although TMA cannot load what it then reads).
 LOADS_DO_NOT_LIMIT = frozenset({"grid-too-small", "launch-bound", "host-overhead"})
 
+OFF_TENSOR_CORES = frozenset({"mma-off-tensor-cores", "mma-tile-too-small"})  # the type's fault, and the tile's
 MMA, TMA_LOAD_FAILED = "RemarkTensorCoreMMA", "RemarkMemoryTmaLoadFailed"
 TMA_STORE = "TMA Store instruction"
 
@@ -89,11 +92,42 @@ def parent_causes(parent: Compilation | None) -> tuple[Cause, ...]:
     )
 
 
+def known_causes(diagnosis: Diagnosis | None, parent: Compilation | None) -> tuple[Cause, ...]:
+    """The causes of the diagnosis and those the compiler proves of the parent, best first, each once.
+
+    A profile that saw the kernel run and did not name spills or a rejected load halves what the compiler says of them.
+    """
+    found = {cause.id: cause for cause in (diagnosis.causes if diagnosis else ())}
+    for cause in parent_causes(parent):
+        if cause.id in OFF_TENSOR_CORES and not OFF_TENSOR_CORES.isdisjoint(found):
+            continue  # the diagnosis knows the types, and so whose fault it is
+        doubted = diagnosis is not None and cause.id not in OFF_TENSOR_CORES
+        score = cause.score * (0.5 if doubted else 1.0)
+        if cause.id not in found or found[cause.id].score < score:
+            found[cause.id] = replace(cause, score=score)
+    return tuple(sorted(found.values(), key=lambda cause: -cause.score))
+
+
+def unmoved(candidate: Compilation | None, parent: Compilation | None) -> frozenset[str]:
+    """The moves ("-compile.stack_bytes") that a rule could promise and this candidate does not make."""
+    found = set()
+    if isinstance(candidate, tuple) and isinstance(parent, tuple):
+        for name, measure in MEASURES.items():
+            before, after = measure(parent), measure(candidate)
+            if before is not None and after is not None:
+                found |= {f"-{name}"} if after >= before else set()
+                found |= {f"+{name}"} if after <= before else set()
+    return frozenset(found)
+
+
 def code(compilation: Compilation | None) -> tuple[str, ...] | None:
-    """The hashes of the machine code of all launches; None when it was not compiled."""
+    """The hashes of the machine code of all launches, with what chooses among several; None when it was not compiled.
+
+    Of a launch that is searched for the first configuration is compiled, which may be that of the parent.
+    """
     if compilation is None or isinstance(compilation, CompileFailure):
         return None
-    return tuple(launch.code_hash for launch in compilation)
+    return tuple(f"{each.code_hash} {each.launch.tuning or ''}" for each in compilation)
 
 
 def failures(launches: tuple[CompileEvidence, ...], name: str) -> tuple[Remark, ...]:
@@ -127,7 +161,7 @@ def _rejected_load(candidate: tuple[CompileEvidence, ...], parent: tuple[Compile
 
 
 def _cured(candidate: tuple[CompileEvidence, ...], parent: tuple[CompileEvidence, ...], cause: str) -> Finding | None:
-    if cause == "mma-off-tensor-cores" and failures(parent, MMA) and not failures(candidate, MMA):
+    if cause in OFF_TENSOR_CORES and failures(parent, MMA) and not failures(candidate, MMA):
         passed = [r for launch in candidate for r in launch.remarks if r.name == MMA and r.passed]
         reason = "the compiler puts the mma on tensor cores now"
         return Finding(confidence=0.95, evidence=tuple(map(_evidence, passed[:1])), reason=reason)
@@ -147,7 +181,7 @@ def _without_effect(
 ) -> Finding | None:
     """The cause is one the compiler can see, the parent has it, and the candidate has it still."""
     remains = {
-        "mma-off-tensor-cores": bool(failures(parent, MMA)) and bool(failures(candidate, MMA)),
+        **dict.fromkeys(OFF_TENSOR_CORES, bool(failures(parent, MMA)) and bool(failures(candidate, MMA))),
         "register-spills": bool(stack_bytes(parent)) and bool(stack_bytes(candidate)),
         "tma-load-rejected": bool(failures(parent, TMA_LOAD_FAILED)) and bool(failures(candidate, TMA_LOAD_FAILED)),
     }
@@ -161,6 +195,17 @@ def _without_effect(
     )
 
 
+def _instructions(launches: tuple[CompileEvidence, ...]) -> int | None:
+    """The most machine instructions of a launch; None as soon as they were not counted."""
+    counts = [sum(launch.instructions.values()) for launch in launches]
+    return max(counts) if counts and all(counts) else None
+
+
+def _occupancy(launches: tuple[CompileEvidence, ...]) -> float | None:
+    known = [launch.occupancy_pct for launch in launches if launch.occupancy_pct is not None]
+    return min(known) if known and len(known) == len(launches) else None
+
+
 def _tma_stores(launches: tuple[CompileEvidence, ...]) -> int:
     stores = [r.where for launch in launches for r in launch.remarks if r.passed and r.instruction == TMA_STORE]
     return len(set(stores))
@@ -172,3 +217,13 @@ def _evidence(remark: Remark) -> Evidence:
 
 def _frame(size: int, text: str) -> Evidence:
     return Evidence("resource", "compile.stack_bytes", size, "bytes", text=text)
+
+
+MEASURES: Mapping[str, Callable[[tuple[CompileEvidence, ...]], float | None]] = {
+    "compile.tma_loads_rejected": lambda launches: len(failures(launches, TMA_LOAD_FAILED)),
+    "compile.tma_stores": _tma_stores,
+    "compile.mma_off_tensor_cores": lambda launches: len(failures(launches, MMA)),
+    "compile.stack_bytes": stack_bytes,
+    "compile.instructions": _instructions,
+    "compile.occupancy_pct": _occupancy,
+}

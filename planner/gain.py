@@ -19,6 +19,7 @@ from kdiag.records import ExpectedSpeedup
 from kdiag.rules.load_playbook import Gain, Optimization, matches
 
 if TYPE_CHECKING:
+    from kdiag.planner.forecast import Forecast
     from kdiag.planner.graph import Graph
 
 # A cause below this score is no finding.
@@ -93,6 +94,15 @@ def after_kept(
                 reasons=(f"{said}; {edge.reason}", *expected.reasons),
             )
     return expected
+
+
+def with_forecast(expected: Expectation, told: Forecast | None) -> Expectation:
+    """The expectation with what the compiled code lets expect, as one more measurement of the kernel itself."""
+    if told is None:
+        return expected
+    low, mid, high = (math.log(each) for each in astuple(expected.speedup))
+    both = shrunk([told.figure], Estimate(low, mid, high))
+    return replace(expected, speedup=both.speedup, reasons=(*expected.reasons, f"compile evidence: {told.reason}"))
 
 
 def capped(speedup: ExpectedSpeedup, headroom: float) -> ExpectedSpeedup:

@@ -18,7 +18,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kdiag.planner import graph as rules
-from kdiag.planner.shrinkage import ELSEWHERE, GUESS, NO_EFFECT, Estimate, Figure, figures, foreign, shrunk
+from kdiag.planner.shrinkage import (
+    ELSEWHERE,
+    GUESS,
+    NO_EFFECT,
+    TRUST_MEASURED,
+    Estimate,
+    Figure,
+    figures,
+    foreign,
+    shrunk,
+)
 from kdiag.records import Cause, PastTrial
 from kdiag.rules.load_playbook import Optimization, Treat, matches
 
@@ -28,12 +38,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """The target ("sm_90"), the causes found, best first with scores in 0..1, the kernel's features, earlier trials."""
+    """The target ("sm_90"), the causes found, best first with scores in 0..1, the kernel's features, earlier trials.
+
+    `growth` is how many times as many elements the candidate's tiles get, None where it is not known or resizes none;
+    `compiled` says that the candidate was compiled, to other code than its parent; `unmoved` are the moves of
+    `Treat.moves` that this code does not make.
+    """
 
     target: str
     causes: tuple[Cause, ...]
     features: tuple[str, ...] = ()
     trials: tuple[PastTrial, ...] = ()
+    growth: float | None = None
+    compiled: bool = False
+    unmoved: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -54,24 +72,32 @@ class Candidate:
     def treat(self, cause: str) -> Treat | None:
         """The rules' entry for this variant and cause; a general one does not speak for a variant that undoes it."""
         found = rules.treatment(self.graph, self.optimization.id, self.variant, cause)
-        return found if found is not None and not self._opposed(found.variant) else None
+        if found is None or self._opposed(found.variant) or found.opposes(self.case.growth):
+            return None
+        return found
 
     def estimate(self, cause: str) -> Estimate | None:
-        """What is expected for one cause; None where nothing is known."""
+        """What is expected for one cause; None where nothing is known. Code that does not do what the rules say it must
+        do to treat the cause has no effect on it.
+        """
         leading = self.case.causes[0].id if self.case.causes else ""
         mine = [trial for trial in self.trials if trial.cause in {cause, leading}]
         timed, exact = self._timed(mine), self._timed([t for t in mine if t.variant == self.variant])
         treat = self.treat(cause)
         if treat is None:
             return shrunk(exact, shrunk(timed, NO_EFFECT)) if timed else None
+        if not self.case.unmoved.isdisjoint(treat.moves):
+            return replace(NO_EFFECT, trust=TRUST_MEASURED)
         group = shrunk((*self._rules(cause), *timed), self._whatever_the_cause)
         return shrunk((*figures(treat.gains, self.case.target), *exact), group)
 
     def works(self) -> float:
         """The probability that this very variant comes to a measurement: no-ops, crashes and wrong results of similar
-        kernels lower it, as if one trial had succeeded before them.
+        kernels lower it, as if one trial had succeeded before them. Once it is compiled to code of its own, no-ops of
+        other kernels say nothing more.
         """
         exact = [trial for trial in self.trials if trial.variant == self.variant]
+        exact = [trial for trial in exact if not (self.case.compiled and trial.verdict == "no-op")]
         done = sum(self._alike(trial) for trial in exact if trial.speedup is not None)
         return (1 + done) / (1 + sum(map(self._alike, exact)))
 
@@ -97,7 +123,9 @@ class Candidate:
         return [
             figure
             for treat in self.optimization.treats
-            if cause in (None, treat.cause) and (self._kin(treat.variant) or treat == self.treat(treat.cause))
+            if cause in (None, treat.cause)
+            and not treat.opposes(self.case.growth)
+            and (self._kin(treat.variant) or treat == self.treat(treat.cause))
             for figure in figures(treat.gains, self.case.target)
         ]
 

@@ -6,6 +6,8 @@ compute-bound ones with cheaper arithmetic, latency-bound ones with scheduling; 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kdiag.planner.gain import time_saved
 from kdiag.records import Diagnosis, Suggestion
 from kdiag.rules.load_playbook import TIERS
@@ -23,13 +25,15 @@ def tier_order(diagnosis: Diagnosis | None) -> tuple[int, ...]:
     return (*first, *(tier for tier in TIERS if tier not in first))
 
 
-def sort_key(draft: Suggestion, cost_s: float, tiers: tuple[int, ...] | None) -> tuple[bool, float, float, str]:
+def sort_key(draft: Suggestion, cost_s: float, tiers: tuple[int, ...] | None) -> tuple[bool, float, float, float, str]:
     """What can be applied first; by time saved; without a cause by tier, with what is known to be slower last.
 
-    Variants that tie, to a percent of the time, stay in the order in which their edit offers them.
+    What ties, to a percent of the time, comes by what it may save at best: to try it costs the same. Variants that tie
+    in that too stay in the order in which their edit offers them.
     """
+    most = round(time_saved(replace(draft.expected_speedup, mid=draft.expected_speedup.high), draft.confidence), 1)
     saved = round(time_saved(draft.expected_speedup, draft.confidence) - COST_PER_SECOND * cost_s, 2)
     if tiers is None:
-        return (not draft.applicable, -saved, draft.tier, draft.optimization)
+        return (not draft.applicable, -saved, -most, draft.tier, draft.optimization)
     first = tiers.index(draft.tier) if saved > CLEARLY_SLOWER else len(tiers)
-    return (not draft.applicable, first, -saved, draft.optimization)
+    return (not draft.applicable, first, -saved, -most, draft.optimization)

@@ -7,15 +7,27 @@ leaves, times the confidence in cause and prior, less what trying costs. Compile
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from kdiag.planner import graph as rules
-from kdiag.planner.compile_evidence import code, judge, parent_causes
-from kdiag.planner.gain import Expectation, after_kept, capped, expectation
+from kdiag.planner.compile_evidence import OFF_TENSOR_CORES, code, judge, known_causes, parent_causes, unmoved
+from kdiag.planner.forecast import Forecast, forecast
+from kdiag.planner.gain import Expectation, after_kept, capped, expectation, with_forecast
 from kdiag.planner.groups import Circumstances
 from kdiag.planner.order import sort_key, tier_order
-from kdiag.records import Cause, Compilation, Diagnosis, Evidence, ExpectedSpeedup, PastTrial, Proposal, Suggestion
+from kdiag.planner.search import searched, with_search
+from kdiag.records import (
+    Cause,
+    Compilation,
+    Diagnosis,
+    Evidence,
+    ExpectedSpeedup,
+    Observations,
+    PastTrial,
+    Proposal,
+    Suggestion,
+)
 from kdiag.rules import load_playbook
 from kdiag.rules.load_playbook import Optimization
 from kdiag.workload import source_hash
@@ -30,7 +42,7 @@ class PlanInputs:
     """All that the planner looks at. `headroom` is the largest speed-up that the roofline leaves (1.08), `compiled`
     holds the compilations of the proposals by `source_hash` of their source, `tried` the verdict of each
     (optimization, variant) that a run has behind it, `trials` what earlier runs tried and `features` what kind of
-    kernel this is, to compare with theirs. None and empty mean that there is no such evidence. With
+    kernel this is, to compare with theirs, `observations` what was seen of the unedited kernel. None and empty mean that there is no such evidence. With
     `by_tier` the tiers are tried in the order that suits the bottleneck, whatever the cause.
     """
 
@@ -45,6 +57,7 @@ class PlanInputs:
     trials: tuple[PastTrial, ...] = ()
     features: tuple[str, ...] = ()
     by_tier: bool = False
+    observations: Observations = field(default_factory=dict)
 
     @property
     def kept(self) -> tuple[tuple[str, str], ...]:
@@ -55,29 +68,16 @@ class PlanInputs:
 def rank(inputs: PlanInputs) -> tuple[Suggestion, ...]:
     """Every optimization of the playbook and every variant proposed, most time saved first, ranks from 1."""
     playbook = load_playbook.load()
-    causes = _causes(inputs)
+    causes = known_causes(inputs.diagnosis, inputs.parent)
     duplicates = _duplicates(inputs)
     drafts = [_suggest(inputs, playbook[p.variant.optimization], p, causes, duplicates) for p in inputs.proposals]
+    drafts = [with_search(draft, searched(draft, drafts)) for draft in drafts]
     proposed = {proposal.variant.optimization for proposal in inputs.proposals}
     drafts += [_without_executor(inputs, o, causes) for o in playbook.values() if o.id not in proposed]
     known = any(cause.id != "unknown" for cause in causes) and not inputs.by_tier
     tiers = None if known else tier_order(inputs.diagnosis)
     ordered = sorted(drafts, key=lambda draft: sort_key(draft, playbook[draft.optimization].cost_s, tiers))
     return tuple(replace(draft, rank=number) for number, draft in enumerate(ordered, start=1))
-
-
-def _causes(inputs: PlanInputs) -> tuple[Cause, ...]:
-    """The causes of the diagnosis and those the compiler proves of the parent, best first, each once.
-
-    A profile that saw the kernel run and did not name spills or a rejected load halves what the compiler says of them.
-    """
-    found = {cause.id: cause for cause in (inputs.diagnosis.causes if inputs.diagnosis else ())}
-    for cause in parent_causes(inputs.parent):
-        doubted = inputs.diagnosis is not None and cause.id != "mma-off-tensor-cores"
-        score = cause.score * (0.5 if doubted else 1.0)
-        if cause.id not in found or found[cause.id].score < score:
-            found[cause.id] = replace(cause, score=score)
-    return tuple(sorted(found.values(), key=lambda cause: -cause.score))
 
 
 def _duplicates(inputs: PlanInputs) -> Mapping[tuple[str, str], str]:
@@ -102,8 +102,12 @@ def _suggest(
     duplicates: Mapping[tuple[str, str], str],
 ) -> Suggestion:
     pair = _pair(proposal)
-    expected = _expected(inputs, optimization, pair, causes)
     compiled = inputs.compiled.get(source_hash(proposal.source)) if proposal.source is not None else None
+    told = forecast(inputs.observations, inputs.headroom, proposal, compiled, inputs.parent)
+    own = compiled is not None and code(compiled) not in (None, code(inputs.parent))
+    missed = unmoved(compiled, inputs.parent)
+    case = Circumstances(inputs.target, causes, inputs.features, inputs.trials, proposal.variant.growth, own, missed)
+    expected = _expected(inputs, optimization, pair, case, told)
     finding = judge(proposal, compiled, inputs.parent, expected.cause)
     why_not = _why_not(inputs, optimization, proposal) or finding.why_not
     if why_not is None and pair in duplicates:
@@ -129,17 +133,22 @@ def _suggest(
 
 
 def _expected(
-    inputs: PlanInputs, optimization: Optimization, pair: tuple[str, str], causes: tuple[Cause, ...]
+    inputs: PlanInputs,
+    optimization: Optimization,
+    pair: tuple[str, str],
+    case: Circumstances,
+    told: Forecast | None = None,
 ) -> Expectation:
-    """What rules and experience say of one variant, given what was kept before it."""
-    graph, case = rules.bundled(), Circumstances(inputs.target, causes, inputs.features, inputs.trials)
+    """What rules, experience and compiled code say of one variant, given what was kept before it."""
+    graph = rules.bundled()
     alone = expectation(graph, optimization, pair[1], case)
-    return after_kept(graph, pair, inputs.kept, inputs.target, alone)
+    return with_forecast(after_kept(graph, pair, inputs.kept, inputs.target, alone), told)
 
 
 def _without_executor(inputs: PlanInputs, optimization: Optimization, causes: tuple[Cause, ...]) -> Suggestion:
     pair = (optimization.id, "")
-    return _draft(inputs, optimization, pair, _expected(inputs, optimization, pair, causes), causes)
+    case = Circumstances(inputs.target, causes, inputs.features, inputs.trials)
+    return _draft(inputs, optimization, pair, _expected(inputs, optimization, pair, case), causes)
 
 
 def _draft(
@@ -194,7 +203,8 @@ def _cap(inputs: PlanInputs, optimization: Optimization, speedup: ExpectedSpeedu
 
 def _certainty(inputs: PlanInputs, cause: str) -> float:
     """How sure it is that the kernel has this cause, in 0..1."""
-    if cause in {proven.id for proven in parent_causes(inputs.parent)}:
+    proven = {each.id for each in parent_causes(inputs.parent)}
+    if cause in proven or (cause in OFF_TENSOR_CORES and not OFF_TENSOR_CORES.isdisjoint(proven)):
         return PROVEN_BY_COMPILER
     return inputs.diagnosis.confidence if inputs.diagnosis else 1.0
 

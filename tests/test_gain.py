@@ -13,7 +13,7 @@ from kdiag.planner.shrinkage import NO_EFFECT, Figure, shrunk
 from kdiag.records import Cause
 from kdiag.rules.load_causes import load_causes
 from kdiag.rules.load_playbook import Gain, load
-from plan_cases import diagnosis, find, offer, plan
+from plan_cases import compiled, diagnosis, find, offer, plan
 from test_experience import CAUSE, FEATURES, many
 
 RATIOS = st.floats(0.05, 30)
@@ -73,3 +73,31 @@ def test_other_causes_are_one_opinion_and_other_architectures_are_named_there_to
     for target in ("sm_90", "sm_100"):  # for this cause there is a guess alone, for others measurements on sm_90
         told = find(plan(diagnosis=diagnosis(("bytes-in-flight", 0.9)), target=target), "G").explanation
         assert ("partly from sm_90, weak evidence for sm_100" in told) == (target == "sm_100")
+
+
+def test_smaller_tiles_do_not_treat_tiles_that_are_too_small():
+    causes, offers = diagnosis(("tile-too-small", 0.9)), [offer("G", f"tile={size}") for size in (128, 512)]
+    offers = [
+        replace(o, variant=replace(o.variant, settings={"tile": n}, present={"tile": 256}))
+        for o, n in zip(offers, (128, 512), strict=True)
+    ]
+    suggestions = plan(*offers, diagnosis=causes)
+    assert find(suggestions, "G", "tile=512").expected_speedup.mid > 1.3
+    assert find(suggestions, "G", "tile=128").expected_speedup.mid < 1.1
+
+
+def test_no_ops_of_other_kernels_do_not_count_against_code_that_is_no_no_op():
+    hint, causes = offer("hints", "occupancy=8"), diagnosis(("instruction-issue", 0.9))
+    trials = [
+        replace(t, optimization="hints", variant="occupancy=8", verdict="no-op", speedup=None) for t in many(4, 1.0)
+    ]
+    unknown = find(plan(hint, diagnosis=causes, trials=tuple(trials), features=FEATURES), "hints", "occupancy=8")
+    known = plan(
+        hint,
+        diagnosis=causes,
+        trials=tuple(trials),
+        features=FEATURES,
+        parent=compiled("p"),
+        compilations={hint.source: compiled("c")},
+    )
+    assert find(known, "hints", "occupancy=8").confidence > 2 * unknown.confidence

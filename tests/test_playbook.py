@@ -68,6 +68,7 @@ def test_the_bundled_rules_make_a_graph():
         "requires",
         "conflicts",
         "enables",
+        "searches",
     }
 
 

@@ -1,8 +1,10 @@
 """How what the compiler says of kernel and candidate changes the plan."""
 
+from dataclasses import replace
+
 import pytest
 
-from kdiag.records import CompileFailure
+from kdiag.records import CompileFailure, TuningSpace
 from plan_cases import FMA, MATMUL, REJECTED, TENSOR, TMA_STORE, compiled, diagnosis, find, offer, plan
 
 
@@ -87,3 +89,46 @@ def test_what_spills_is_cured_only_when_the_frame_is_gone():
     assert suggestions[0].variant == "num_worker_warps=8"
     assert "spills are gone" in suggestions[0].explanation
     assert find(suggestions, "hints", "occupancy=2").confidence < 0.4
+
+
+def test_the_tile_is_named_and_not_the_type_where_that_is_what_misses_the_tensor_cores():
+    tile, tf32 = offer("G", "tile_m=128,tile_n=128"), offer("D", "tf32")
+    causes = diagnosis(("mma-tile-too-small", 0.95))
+    compilations = {tile.source: compiled("g", TENSOR), tf32.source: compiled("d", FMA)}
+    suggestions = plan(
+        tf32, tile, offer("hints", "num_ctas=2"), parent=compiled("p", FMA), diagnosis=causes, compilations=compilations
+    )
+    assert (suggestions[0].optimization, suggestions[0].cause) == ("G", "mma-tile-too-small")
+    assert suggestions[0].expected_speedup.mid > 20
+    assert suggestions[0].confidence >= 0.9
+
+
+def test_what_a_rule_promises_and_the_code_does_not_do_is_not_expected():
+    bounds, causes = offer("bounds", "all"), diagnosis(("tma-load-rejected", 0.9))
+    tma, still = (
+        plan(bounds, parent=compiled("p", REJECTED), diagnosis=causes, compilations={bounds.source: found})
+        for found in (compiled("c"), compiled("c", REJECTED))
+    )
+    assert find(tma, "bounds", "all").expected_speedup.mid > 1.2
+    assert find(still, "bounds", "all").expected_speedup.mid == 1.0
+
+
+def test_a_search_that_begins_with_the_present_code_is_no_no_op():
+    search = offer("C", "hints")
+    (launched,) = compiled("p")
+    space = TuningSpace("k", ({"occupancy": 1}, {"occupancy": 2}), ((1,), (1,)), ({}, {}))
+    tuned = (replace(launched, launch=replace(launched.launch, tuning=space)),)
+    suggestions = plan(search, offer("hints", "occupancy=2"), parent=(launched,), compilations={search.source: tuned})
+    assert find(suggestions, "C", "hints").applicable
+    assert not find(plan(search, parent=tuned, compilations={search.source: tuned}), "C", "hints").applicable
+
+
+def test_a_search_is_expected_to_end_at_the_best_of_its_list():
+    causes = diagnosis(("occupancy-registers", 0.9))
+    members = [offer("hints", f"occupancy={n}") for n in (2, 4)]
+    alone = find(plan(offer("C", "hints"), diagnosis=causes), "C", "hints").expected_speedup.mid
+    found = find(plan(offer("C", "hints"), *members, diagnosis=causes), "C", "hints")
+    assert found.expected_speedup.mid > alone
+    assert "The best of the 2 candidates" in found.explanation
+    tiles = find(plan(offer("C", "tiles"), *members, diagnosis=causes), "C", "tiles")
+    assert "The best of" not in tiles.explanation

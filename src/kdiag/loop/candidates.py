@@ -9,13 +9,17 @@ from kdiag.executors.edits.registry import propose
 from kdiag.loop.compiler import Compiler, launches_of, of_kernel
 from kdiag.loop.experience import features
 from kdiag.loop.findings import Findings
+from kdiag.planner.forecast import at_best
 from kdiag.planner.rank import PlanInputs, rank
-from kdiag.records import Compilation, CompileFailure, PastTrial, Proposal, Suggestion
+from kdiag.planner.search import searched
+from kdiag.records import CompileFailure, PastTrial, Proposal, Suggestion
 from kdiag.rules import load_start_values
 from kdiag.workload import source_hash
 
 Rounding = Literal["yes", "ask", "no"]
 AT_ONCE = 6  # candidates compiled in one go
+NOTHING = 1.01  # nobody waits for a compiler for less
+MOST_COMPILED = 12  # of those that might come first; half a second each where they do not spill
 TIE = 0.97  # priors are not known to better than a few percent
 
 
@@ -59,7 +63,7 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
     suggestions = rank(inputs)
     if isinstance(request.findings.compilation, CompileFailure):
         return suggestions  # what its parent cannot be compiled with, no candidate can
-    while unknown := _undecided(suggestions, inputs.compiled, request):
+    while unknown := _undecided(suggestions, inputs, request):
         answers, before = compiler.compile(unknown), compiler.compile_one(request.source)
         known = {key: of_kernel(value, request.kernel, before) for key, value in answers.items()}
         inputs = replace(inputs, compiled={**inputs.compiled, **known})
@@ -86,21 +90,35 @@ def inputs_of(request: PlanRequest, compiler: Compiler) -> PlanInputs:
         trials=request.trials + start_values,
         features=features(request.findings),
         by_tier=request.by_tier,
+        observations=request.findings.observations,
     )
 
 
-def _undecided(
-    suggestions: tuple[Suggestion, ...], compiled: Mapping[str, Compilation], request: PlanRequest
-) -> list[str]:
-    """The sources to compile next: the first suggestion, those that tie with it and those it races, unless known."""
+def _undecided(suggestions: tuple[Suggestion, ...], inputs: PlanInputs, request: PlanRequest) -> list[str]:
+    """The sources to compile next, unless known: the first suggestion, those that it races or searches, and those that
+    may yet come before it, most promising first.
+    """
+    compiled = inputs.compiled
     open_ones = [s for s in suggestions if s.applicable and s.proposal is not None]
-    least = TIE * open_ones[0].expected_speedup.mid if open_ones else 0.0
-    wanted = [s for s in open_ones if s.expected_speedup.mid >= least][:AT_ONCE]
+    wanted = [*open_ones[:1], *(_rivals(open_ones, inputs)[:AT_ONCE] if len(compiled) < MOST_COMPILED else ())]
     wanted += [s for s in open_ones if s.optimization == open_ones[0].optimization][: request.race]
     if request.thorough and not compiled:
         wanted += {s.optimization: s for s in reversed(open_ones)}.values()
     sources = [s.proposal.source for s in wanted if s.proposal is not None and s.proposal.source is not None]
     return [source for source in dict.fromkeys(sources) if source_hash(source) not in compiled]
+
+
+def _rivals(open_ones: list[Suggestion], inputs: PlanInputs) -> list[Suggestion]:
+    """What was not compiled yet and may, once it is, come before the first one, or belongs to its search."""
+    found: list[tuple[float, Suggestion]] = []
+    for each in open_ones[1:]:
+        if each.proposal is None or source_hash(each.proposal.source or "") in inputs.compiled:
+            continue
+        best = at_best(inputs.observations, inputs.headroom, inputs.target, each.proposal.variant) or 1.0
+        if max(best, each.expected_speedup.high) >= max(TIE * open_ones[0].expected_speedup.mid, NOTHING):
+            found.append((max(best, each.expected_speedup.mid), each))
+    ranked = [each for _, each in sorted(found, key=lambda pair: -pair[0])]
+    return ranked + [s for s in searched(open_ones[0], open_ones) if s not in ranked] if open_ones else []
 
 
 def permitted(suggestions: tuple[Suggestion, ...], rounding: Rounding) -> tuple[Suggestion, ...]:

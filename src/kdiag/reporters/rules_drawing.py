@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 COLUMNS = {"symptom": (10, 250), "cause": (440, 210), "optimization": (840, 390)}  # left and width, in px
 ROW, TOP, SWEEPS = 19, 60, 6
-COLOURS = {"indicates": "#b8c4d6", "enables": "#1a7f37", "conflicts": "#cf222e", "requires": "#0550ae"}
+COLOURS = {
+    "indicates": "#b8c4d6",
+    "enables": "#1a7f37",
+    "conflicts": "#cf222e",
+    "requires": "#0550ae",
+    "searches": "#8250df",
+}
 FASTER, SLOWER, NEITHER = "#2da44e", "#e5534b", "#9aa4b2"
 STYLE = (
     "text{font:12px sans-serif}path{fill:none;stroke-opacity:.6}path:hover{stroke-width:4}rect{fill:#eef3fb}"

@@ -1,0 +1,164 @@
+"""What a candidate's machine code lets expect of its time, before it has run: a roofline carried over from its parent.
+
+Of the parent a profile says how much of the time each unit needs by itself: the launching of blocks, the issue of
+instructions, special functions, and memory (the least time that its bytes take). What no unit explains is latency.
+A candidate needs each unit as often as its code says: blocks by its grid; instructions and special functions by their
+number in the code, times warps, over the elements of its tiles; latency by the data in flight (Little's law: blocks the
+card holds times elements of a tile). Units overlap in part, so their times add as squares, between full overlap (the
+largest alone) and none (the sum). On 113 steps of nine kernels the logarithm was off by 0.27 (root mean square), where
+the steps lie 0.57 from no effect (NVIDIA H200, 2026-11): worst for tiles of a transposition, whose stores it cannot see.
+
+It says nothing of matrix products on tensor cores, which run beside other instructions, and nothing where latency,
+which nothing counts, is most of the time; else its weight is the part that units explain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kdiag.planner.shrinkage import Figure
+from kdiag.records import Compilation, CompileEvidence, CompileFailure, Observations, Proposal, Variant
+
+# Blocks that a card launches in a cycle at most (rules/causes/tile-too-small.toml); of others than the H200 nobody knows.
+MOST_BLOCKS_PER_CYCLE = {"sm_90": 0.84}
+SPREAD, NOISE = 0.5, 0.02  # how far off it is: a share of its logarithm, and at least what timing itself is off
+WEIGHT = 0.5  # of a forecast that explains the parent's whole time, in measurements
+LEAST_EXPLAINED = 0.5  # of the parent's time; a chain of dependent instructions takes the rest, or what waits
+LEAST_IN_FLIGHT = 0.5  # with less of what hid the parent's latency, latency may decide
+SPECIAL = ("special_function", "conversion")  # both run on the XU pipe
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A speed-up from compiled code alone, with the sentence that says what it rests on."""
+
+    figure: Figure
+    reason: str
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a launch needs of each unit, against its parent's need (1.0): the ratios of the counts."""
+
+    blocks: float
+    instructions: float
+    special: float
+    in_flight: float
+
+
+def forecast(
+    seen: Observations,
+    headroom: float | None,
+    proposal: Proposal,
+    candidate: Compilation | None,
+    parent: Compilation | None,
+) -> Forecast | None:
+    """The forecast for one candidate, None where its code says nothing of its time."""
+    first, before = _profiled(candidate), _profiled(parent)
+    tiles = proposal.variant.growth if proposal.variant.optimization == "G" else 1.0
+    if first is None or before is None or tiles is None:
+        return None
+    use = _use(seen, headroom, before.target)
+    if use is None:
+        return None
+    needs = _needs(first, before, tiles, _number(seen, "sm_count"))
+    if needs is None or needs.in_flight < LEAST_IN_FLIGHT:
+        return None
+    gain = _gain(use, needs)
+    mid = math.log(gain)
+    off = max(NOISE, SPREAD * abs(mid))
+    figure = Figure(mid - off, mid, mid + off, WEIGHT * _explained(use))
+    return Forecast(figure, f"{_told(first, before, needs)}: {gain:.2f}x by what each unit is busy with")
+
+
+def at_best(seen: Observations, headroom: float | None, target: str, variant: Variant) -> float | None:
+    """The speed-up of larger tiles before they are compiled, if all that a block does but memory were fixed costs."""
+    use, growth = _use(seen, headroom, target), variant.growth
+    if use is None or growth is None or growth <= 1:
+        return None
+    return _gain(use, Needs(1 / growth, 1 / growth, 1 / growth, growth))
+
+
+def _gain(use: Mapping[str, float], needs: Needs) -> float:
+    latency = math.sqrt(1.0 - _explained(use))
+    scales = {"blocks": needs.blocks, "issue": needs.instructions, "special": needs.special, "memory": 1.0}
+    now = math.hypot(latency, *use.values())
+    return now / math.hypot(latency / needs.in_flight, *(share * scales[unit] for unit, share in use.items()))
+
+
+def _explained(use: Mapping[str, float]) -> float:
+    """The part of the parent's time, squared, that the units take."""
+    return min(1.0, sum(share**2 for share in use.values()))
+
+
+def _use(seen: Observations, headroom: float | None, target: str) -> Mapping[str, float] | None:
+    """The part of the parent's time that each unit needs by itself; None where it was not counted, or is the lesser part
+    together.
+    """
+    names = ("grid_size", "sm_elapsed_cycles", "issue_pct", "xu_pct", "dram_pct")
+    blocks, cycles, issue, special, dram = (_number(seen, name) for name in names)
+    if issue is None or dram is None:
+        return None
+    rate, most = blocks / cycles if blocks is not None and cycles else 0.0, MOST_BLOCKS_PER_CYCLE.get(target)
+    least = 1 / headroom if headroom else 0.0
+    use = {
+        "blocks": min(1.0, rate / most) if most else 0.0,
+        "issue": issue / 100,
+        "special": (special or 0.0) / 100,
+        "memory": min(1.0, max(least, dram / 100)),
+    }
+    return use if _explained(use) >= LEAST_EXPLAINED else None
+
+
+def _needs(first: CompileEvidence, before: CompileEvidence, tiles: float, sms: float | None) -> Needs | None:
+    resident, resided = _resident(first, sms), _resident(before, sms)
+    if not (first.threads and before.threads and resident and resided):
+        return None
+    count, known = _instructions(first), _instructions(before)
+    if not count or not known:
+        return None
+    blocks = math.prod(first.launch.grid) / math.prod(before.launch.grid)
+    if tiles != 1 and not math.isclose(blocks * tiles, 1.0, rel_tol=0.1):
+        return None  # the tile is of a loop, and nothing tells how often the code runs that the loop was unrolled to
+    warps = first.threads / before.threads / tiles
+    special, specials = (sum(each.instructions.get(group, 0) for group in SPECIAL) for each in (first, before))
+    return Needs(
+        blocks=blocks,
+        instructions=count / known * warps,
+        special=special / specials * warps if specials else 1.0,
+        in_flight=resident / resided * tiles,
+    )
+
+
+def _profiled(compilation: Compilation | None) -> CompileEvidence | None:
+    """The launch of the configuration that is profiled, if it is one, without tensor cores, and no search chooses it."""
+    if compilation is None or isinstance(compilation, CompileFailure):
+        return None
+    launches = [each for each in compilation if each.launch.configuration == 0]
+    if len(launches) != 1 or launches[0].launch.tuning is not None or launches[0].instructions.get("tensor"):
+        return None
+    return launches[0]
+
+
+def _resident(evidence: CompileEvidence, sms: float | None) -> float:
+    """The blocks that the card holds at once: no more than there are. 0 where that is unknown."""
+    return min((evidence.blocks_per_sm or 0) * (sms or 0), math.prod(evidence.launch.grid))
+
+
+def _instructions(evidence: CompileEvidence) -> int:
+    return sum(count for group, count in evidence.instructions.items() if group != "padding")
+
+
+def _number(seen: Observations, name: str) -> float | None:
+    value = seen[name].value if name in seen else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _told(first: CompileEvidence, before: CompileEvidence, needs: Needs) -> str:
+    said = [f"{_instructions(first):,} machine instructions for {_instructions(before):,}"]
+    said += [f"{needs.instructions:.2f} times as many for each element"]
+    said += [f"{needs.blocks:.2g} times as many blocks"] if needs.blocks != 1 else []
+    said += [f"{needs.in_flight:.2g} times as much in flight"] if needs.in_flight != 1 else []
+    return ", ".join(said)

@@ -1,0 +1,65 @@
+"""What a search over a list may be expected to give: the best of what the list holds, so more than any one of it.
+
+Each candidate of the list is a guess with three outcomes, low, mid and high with a quarter, a half and a quarter of the
+probability, or none at all where it may turn out a no-op; they are taken as independent. The expected largest of them
+follows exactly. A search keeps what it began with where nothing is better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import astuple, replace
+
+from kdiag.planner import graph as rules
+from kdiag.planner.gain import time_saved
+from kdiag.planner.shrinkage import Estimate, Figure, shrunk
+from kdiag.records import Suggestion
+
+OUTCOMES = (0.25, 0.5, 0.25)
+
+
+def searched(search: Suggestion, among: Sequence[Suggestion]) -> list[Suggestion]:
+    """What this one would try; nothing where it is no search."""
+    edges = [edge for source, edge in rules.relations(rules.bundled(), "searches") if source == search.optimization]
+    wanted = {edge.optimization for edge in edges if edge.variant == search.variant}
+    return [each for each in among if each.optimization in wanted]
+
+
+def with_search(search: Suggestion, members: Sequence[Suggestion]) -> Suggestion:
+    """The search with what its members let expect as one more measurement; as it is where none can be applied."""
+    known = [member for member in members if member.applicable]
+    if not known:
+        return search
+    leading = max(known, key=lambda member: time_saved(member.expected_speedup, member.confidence))
+    surest = max(member.confidence for member in known)
+    best = expected_best([(member, member.confidence / surest if surest else 1.0) for member in known])
+    low, mid, high = (math.log(each) for each in astuple(search.expected_speedup))
+    most = max(math.log(member.expected_speedup.high) for member in known)
+    both = shrunk([Figure(0.0, best, max(best, most), 1.0)], Estimate(low, mid, high))
+    said = f"The best of the {len(known)} candidates that it searches is expected to give {math.exp(best):.2f}x."
+    return replace(
+        search,
+        expected_speedup=both.speedup,
+        cause=leading.cause,
+        evidence=leading.evidence,
+        confidence=leading.confidence,
+        explanation=f"{search.explanation} {said}",
+    )
+
+
+def expected_best(members: Sequence[tuple[Suggestion, float]]) -> float:
+    """The expected logarithm of the largest speed-up, at least 0; each member with the probability that it acts."""
+    points = sorted({0.0, *(math.log(each) for member, _ in members for each in astuple(member.expected_speedup))})
+    expected = below = 0.0
+    for point in (each for each in points if each >= 0):
+        share = math.prod(_at_most(point, member, acts) for member, acts in members)
+        expected += (share - below) * point
+        below = share
+    return expected
+
+
+def _at_most(point: float, member: Suggestion, acts: float) -> float:
+    """The probability that a member gives at most this; one that does not act gives 0."""
+    outcomes = zip(OUTCOMES, astuple(member.expected_speedup), strict=True)
+    return 1 - acts + acts * sum(share for share, each in outcomes if math.log(each) <= point)

@@ -1,0 +1,109 @@
+"""What compiled code lets expect: monotone, bounded by memory, and silent where it knows nothing."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kdiag.planner.forecast import at_best, forecast
+from kdiag.planner.gain import Expectation, with_forecast
+from kdiag.planner.search import expected_best
+from kdiag.records import CompileEvidence, Evidence, ExpectedSpeedup, Launch, Suggestion, Variant
+from plan_cases import offer
+
+SHARES = st.floats(0, 100)
+RATIOS = st.floats(0.05, 30)
+SILU = {"grid_size": 524288, "sm_elapsed_cycles": 644180, "issue_pct": 88, "xu_pct": 49, "dram_pct": 50, "sm_count": 4}
+
+
+def launch(count=1000, special=100, grid=1024, **changes):
+    evidence = CompileEvidence("k", "sm_90", Launch("k", (grid,), ()), 32, 0, 0, 100, "code", (), 0.1)
+    groups = {"integer": count, "special_function": special}
+    return replace(evidence, **{"threads": 128, "blocks_per_sm": 8, "instructions": groups, **changes})
+
+
+def told(candidate, parent=None, seen=SILU, headroom=1.8, proposal=None):
+    observations = {name: Evidence("metric", name, value) for name, value in seen.items()}
+    parent = launch() if parent is None else parent
+    return forecast(observations, headroom, proposal or offer("H", "all"), (candidate,), (parent,))
+
+
+def resized(size, present):
+    name = f"tile={size}"
+    return replace(offer("G", name), variant=Variant("G", name, {"tile": size}, present))
+
+
+def gain(*arguments, **named):
+    return math.exp(told(*arguments, **named).figure.mid)
+
+
+@given(SHARES, SHARES, st.floats(50, 100), st.integers(1, 5000), st.integers(1, 5000), st.integers(32, 4096))
+def test_less_of_anything_is_never_slower_and_memory_bounds_it(issue, xu, dram, count, special, grid):
+    seen = {**SILU, "issue_pct": issue, "xu_pct": xu, "dram_pct": dram}
+    if told(launch(), seen=seen) is None:
+        return
+    assert gain(launch(), seen=seen) == pytest.approx(1)
+    all_three = gain(launch(count, special, grid), seen=seen)
+    assert gain(launch(count + 1, special, grid), seen=seen) <= all_three + 1e-9
+    assert gain(launch(count, special, grid + 1), seen=seen) <= all_three + 1e-9
+    full = {**SILU, "grid_size": 1, "issue_pct": 0, "xu_pct": 0, "dram_pct": 100}
+    assert gain(launch(count, special, grid), seen=full) == pytest.approx(1, abs=1e-6)
+
+
+def test_a_tile_is_judged_by_the_work_of_an_element():
+    larger = resized(512, {"tile": 256})
+    assert 1.4 < gain(launch(1300, 120, 512), proposal=larger) < 1.6
+    assert told(launch(1300, 120, 1024), proposal=larger) is None, "a loop's tile"
+    unknown = resized(512, {})
+    assert told(launch(1300, 120, 512), proposal=unknown) is None
+    assert "0.5 times as many blocks" in told(launch(1300, 120, 512), proposal=larger).reason
+
+
+def test_it_is_silent_where_it_knows_nothing():
+    idle = {**SILU, "grid_size": 512, "issue_pct": 20, "xu_pct": 5, "dram_pct": 10}
+    assert told(launch(500), seen=idle, headroom=10) is None, "latency"
+    assert told(launch(500), seen={"issue_pct": 88}) is None
+    assert told(launch(500, instructions={"tensor": 8, "integer": 100})) is None
+    assert told(launch(500, blocks_per_sm=3)) is None, "too little in flight"
+    assert told(launch(500, grid=8)) is None, "a persistent grid of a few blocks"
+    assert told(launch(500, instructions={})) is None
+
+
+def test_the_launch_rate_of_one_card_is_not_taken_for_anothers():
+    fewer, here = launch(grid=512), launch()
+    assert gain(fewer, here) > 1.1
+    assert gain(replace(fewer, target="sm_100"), replace(here, target="sm_100")) == pytest.approx(1)
+
+
+@given(RATIOS, st.integers(1, 5000))
+def test_an_expectation_moves_towards_the_forecast_and_not_beyond(mid, count):
+    before = Expectation(ExpectedSpeedup(mid * 0.9, mid, mid * 1.1), 1.0, "instruction-issue", ())
+    found = told(launch(count))
+    after = with_forecast(before, found)
+    low, high = sorted((mid, math.exp(found.figure.mid)))
+    assert low * 0.999 <= after.speedup.mid <= high * 1.001
+    assert "machine instructions for 1,100" in after.reasons[-1]
+
+
+def test_a_bound_before_compiling_is_never_below_the_forecast():
+    seen = {name: Evidence("metric", name, value) for name, value in SILU.items()}
+    best = at_best(seen, 1.8, "sm_90", resized(1024, {"tile": 256}).variant)
+    assert best >= gain(launch(1000, 100, 256), proposal=resized(1024, {"tile": 256}))
+    assert at_best(seen, 1.8, "sm_90", resized(128, {"tile": 256}).variant) is None
+
+
+def member(*edges):
+    speedup = ExpectedSpeedup(*sorted(edges))
+    return Suggestion(0, "G", "", "", "", 1, speedup, 1.0, "safe", True, None, None, (), "")
+
+
+@given(st.lists(st.tuples(RATIOS, RATIOS, RATIOS), min_size=1, max_size=6), st.tuples(RATIOS, RATIOS, RATIOS))
+def test_a_longer_search_never_ends_slower_and_never_beyond_its_best(lists, one_more):
+    members = [(member(*edges), 1.0) for edges in lists]
+    most = max(0.0, *(math.log(each.expected_speedup.high) for each, _ in members))
+    assert 0 <= expected_best(members) <= most + 1e-9
+    assert expected_best([*members, (member(*one_more), 1.0)]) >= expected_best(members) - 1e-9
+    assert expected_best([(each, 0.5) for each, _ in members]) <= expected_best(members) + 1e-9
+    assert expected_best([(each, 0.0) for each, _ in members]) == 0
