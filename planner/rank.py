@@ -43,7 +43,8 @@ class PlanInputs:
     holds the compilations of the proposals by `source_hash` of their source, `tried` the verdict of each
     (optimization, variant) that a run has behind it, `trials` what earlier runs tried and `features` what kind of
     kernel this is, to compare with theirs, `observations` what was seen of the unedited kernel. None and empty mean that there is no such evidence. With
-    `by_tier` the tiers are tried in the order that suits the bottleneck, whatever the cause.
+    `by_tier` the tiers are tried in the order that suits the bottleneck, whatever the cause. Where variants `race`, a
+    search over the same list has no advantage over trying them.
     """
 
     target: str
@@ -57,6 +58,7 @@ class PlanInputs:
     trials: tuple[PastTrial, ...] = ()
     features: tuple[str, ...] = ()
     by_tier: bool = False
+    race: bool = False
     observations: Observations = field(default_factory=dict)
 
     @property
@@ -71,7 +73,8 @@ def rank(inputs: PlanInputs) -> tuple[Suggestion, ...]:
     causes = known_causes(inputs.diagnosis, inputs.parent)
     duplicates = _duplicates(inputs)
     drafts = [_suggest(inputs, playbook[p.variant.optimization], p, causes, duplicates) for p in inputs.proposals]
-    drafts = [with_search(draft, searched(draft, drafts)) for draft in drafts]
+    if not inputs.race:
+        drafts = [with_search(draft, searched(draft, drafts)) for draft in drafts]
     proposed = {proposal.variant.optimization for proposal in inputs.proposals}
     drafts += [_without_executor(inputs, o, causes) for o in playbook.values() if o.id not in proposed]
     known = any(cause.id != "unknown" for cause in causes) and not inputs.by_tier

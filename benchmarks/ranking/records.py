@@ -50,7 +50,7 @@ class KernelSteps:
 
     @property
     def held_out(self) -> bool:
-        """Whether no prior was set in view of this kernel."""
+        """Whether no rule or prior was set in view of this kernel."""
         return "held_out" in self.folder
 
 
@@ -64,14 +64,14 @@ class Measurements:
 
 
 def folders() -> list[Path]:
-    """The workloads: of the examples, of the edits' effects, and those held out of any tuning."""
+    """The workloads: of the examples, others with a naive start, and those held out of any tuning."""
     found = [ROOT / "examples" / name for name in EXAMPLES]
-    found += sorted(path.parent for path in (ROOT / "benchmarks/edit_effects").glob("*/workload.py"))
+    found += sorted(path.parent for path in (ROOT / "benchmarks/kernels").glob("*/workload.py"))
     return found + sorted(path.parent for path in Path(__file__).parent.glob("held_out/*/workload.py"))
 
 
 def write(path: Path, measured: Measurements) -> None:
-    """Write as JSON with five digits, compressed if the name ends in .xz; sentences are left out."""
+    """Write as JSON with four digits, compressed if the name ends in .xz; sentences are left out."""
     text = json.dumps(_brief(encode(measured)), separators=(",", ":")).encode()
     path.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME) if path.suffix == ".xz" else text)
 
@@ -82,7 +82,7 @@ def _brief(value: object) -> object:
         return {name: "" if name in ("text", "reason") else _brief(item) for name, item in value.items()}
     if isinstance(value, list):
         return [_brief(item) for item in value]
-    return float(f"{value:.5g}") if isinstance(value, float) else value
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def read(path: Path) -> Measurements:

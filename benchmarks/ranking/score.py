@@ -61,6 +61,7 @@ class Score:
 def scores(found: KernelSteps, scratch: Path) -> dict[str, Score]:
     """The score of each order on one kernel."""
     suggested, diagnosis = _plan(found, scratch)
+    racing, _ = _plan(found, scratch, MOST)
     # A step that is wrong or dies leaves the kernel as it was; one that found no memory beside others was not measured.
     done = [step for step in found.steps if "no-op" not in step.outcome and "OutOfMemory" not in step.outcome]
     measured = {(step.optimization, step.variant): step.speedup or 1.0 for step in done}
@@ -69,7 +70,7 @@ def scores(found: KernelSteps, scratch: Path) -> dict[str, Score]:
     listed.sort(key=lambda s: (s.optimization, offers.index(_pair(s))))
     tiers = tier_order(diagnosis)
     orders = {"playbook": listed, "tiers": sorted(listed, key=lambda s: tiers.index(s.tier))}
-    orders = {"kdiag": suggested, "kdiag, raced": _raced(suggested, measured), **orders}
+    orders = {"kdiag": suggested, "kdiag, raced": _raced(racing, measured), **orders}
     return {name: score(order, measured) for name, order in orders.items()}
 
 
@@ -87,8 +88,8 @@ def _dcg(gains: Sequence[float]) -> float:
     return sum(gain / math.log2(place + 2) for place, gain in enumerate(gains))
 
 
-def _plan(found: KernelSteps, scratch: Path) -> tuple[list[Suggestion], Diagnosis]:
-    """The applicable suggestions in kdiag's order, and the diagnosis."""
+def _plan(found: KernelSteps, scratch: Path, race: int = 1) -> tuple[list[Suggestion], Diagnosis]:
+    """The applicable suggestions in kdiag's order, for a run that races so many variants, and the diagnosis."""
     workload = workloads.read(ROOT / found.folder)
     assert isinstance(workload, Workload)
     compiler = Compiler(workload, workload.kernel_file.name, "sm_90", scratch)
@@ -96,7 +97,8 @@ def _plan(found: KernelSteps, scratch: Path) -> tuple[list[Suggestion], Diagnosi
     findings = gather(source, found.kernel, compiler, None, found.observed)
     left = headroom.headroom(found.baseline, headroom.times(found.baseline))
     others = tuple(trial for trial in load_start_values.load() if trial.kernel != Path(found.folder).name)
-    suggestions = plan(PlanRequest(source, found.kernel, findings, "yes", left, start_values=others), compiler)
+    request = PlanRequest(source, found.kernel, findings, "yes", left, start_values=others, race=race)
+    suggestions = plan(request, compiler)
     return [s for s in suggestions if s.applicable], findings.diagnosis
 
 

@@ -90,6 +90,7 @@ def inputs_of(request: PlanRequest, compiler: Compiler) -> PlanInputs:
         trials=request.trials + start_values,
         features=features(request.findings),
         by_tier=request.by_tier,
+        race=request.race > 1,
         observations=request.findings.observations,
     )
 

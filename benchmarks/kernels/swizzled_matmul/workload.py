@@ -2,7 +2,7 @@
 
 import torch
 
-KERNEL_FILE = "../../../../tests/kernels/swizzled_matmul/kernel.py"
+KERNEL_FILE = "../../../tests/kernels/swizzled_matmul/kernel.py"
 
 
 def configs():

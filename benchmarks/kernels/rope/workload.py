@@ -2,7 +2,7 @@
 
 import torch
 
-KERNEL_FILE = "../../../../tests/kernels/rope/kernel.py"
+KERNEL_FILE = "../../../tests/kernels/rope/kernel.py"
 
 
 def configs():

@@ -2,7 +2,7 @@
 
 import torch
 
-KERNEL_FILE = "../../../../tests/kernels/transpose/kernel.py"
+KERNEL_FILE = "../../../tests/kernels/transpose/kernel.py"
 
 
 def configs():

@@ -2,7 +2,7 @@
 
 import torch
 
-KERNEL_FILE = "../../../../tests/kernels/stencil/kernel.py"
+KERNEL_FILE = "../../../tests/kernels/stencil/kernel.py"
 
 
 def configs():

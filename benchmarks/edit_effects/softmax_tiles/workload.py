@@ -1,1 +1,0 @@
-../../../examples/softmax/workload.py

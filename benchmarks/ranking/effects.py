@@ -1,0 +1,91 @@
+"""Writes docs/edit-effects.md from what `measure.py` measured.
+
+PYTHONPATH=src:benchmarks python benchmarks/ranking/effects.py benchmarks/ranking/steps.json.xz docs/edit-effects.md
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from ranking.records import Measurements, Step, read
+
+# What the playbook published with TileGym (NVIDIA/TileGym, commit 75a1430) says of each, for any card.
+CLAIMS = {
+    "A": "2 to 78 times",
+    "B": "1.5 to 4 times",
+    "C": "1.1 to 1.5 times",
+    "D": "about 2 times",
+    "E": "1.02 to 1.05 times",
+    "F": "1.1 to 1.3 times",
+    "G": "1.05 to 1.5 times",
+    "H": "1.01 to 1.05 times",
+    "I": "1.05 to 1.15 times",
+    "J": "variable",
+    "K": "1.1 to 1.7 times",
+}
+HEAD = """# What each edit does to the time
+
+{gpu}, {date}, clocks free, cold L2. Every variant of every edit alone, on {kernels} kernels with a naive start (`examples/`, `benchmarks/kernels/`,
+`benchmarks/ranking/held_out/`), correct on poisoned buffers and fresh inputs, then timed interleaved with the unedited kernel: the median of the paired
+ratios, over all configurations, for the best with the widest 95 % interval of any. "Best" and "worst" are of the variants that were timed. "Not timed" are variants that
+compile to the machine code of another (same), are wrong, or gave no answer. "Playbook" is the gain that the published playbook names, on no particular card.
+
+    PYTHONPATH=src:benchmarks python benchmarks/ranking/measure.py STEPS.json.xz
+    PYTHONPATH=src:benchmarks python benchmarks/ranking/effects.py STEPS.json.xz docs/edit-effects.md
+
+{summary}
+"""
+Row = tuple[str, Step]
+
+
+def sections(rows: Sequence[Row]) -> Iterator[str]:
+    """A table for each optimization, in the order of the playbook; a line for each kernel."""
+    ordered = sorted(rows, key=lambda row: (row[1].optimization not in CLAIMS, row[1].optimization, row[0]))
+    for name, own in groupby(ordered, key=lambda row: row[1].optimization):
+        claim = f"playbook: {CLAIMS[name]}" if name in CLAIMS else "not in the playbook"
+        yield f"\n## {name} ({claim})\n"
+        yield "| kernel | best | worst | timed | not timed |\n|---|---|---|---|---|"
+        for kernel, steps in groupby(own, key=lambda row: row[0]):
+            yield _line(kernel, [step for _, step in steps])
+
+
+def _line(kernel: str, steps: list[Step]) -> str:
+    timed = sorted((step for step in steps if step.speedup is not None), key=lambda step: -(step.speedup or 0))
+    others = Counter(_fate(step) for step in steps if step.speedup is None)
+    left = ", ".join(f"{count} {fate}" for fate, count in others.items())
+    worst = f"{timed[-1].variant} {timed[-1].speedup:.2f}" if len(timed) > 1 else ""
+    return f"| {kernel} | {_told(timed[0]) if timed else '-'} | {worst} | {len(timed)} | {left} |"
+
+
+def _told(step: Step) -> str:
+    low, high = min(each.low for each in step.timings), max(each.high for each in step.timings)
+    return f"{step.variant} {step.speedup:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def _fate(step: Step) -> str:
+    fates = {"no-op": "same", "wrong": "wrong", "crash": "no answer"}
+    return fates[step.outcome.partition(":")[0]]
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """How many were timed, and how many of those were faster or slower in every configuration."""
+    timed = [step for _, step in rows if step.timings]
+    faster = sum(min(each.low for each in step.timings) > 1.02 for step in timed)
+    slower = sum(max(each.high for each in step.timings) < 0.98 for step in timed)
+    return (
+        f"{len(rows)} candidates, {len(timed)} timed: {faster} were more than 2 % faster in every configuration, "
+        f"{slower} more than 2 % slower in every one."
+    )
+
+
+def main(measured: Measurements, out: Path) -> None:
+    """Write the page."""
+    rows = [(Path(kernel.folder).name, step) for kernel in measured.kernels for step in kernel.steps]
+    head = HEAD.format(gpu=measured.gpu, date=measured.date, kernels=len(measured.kernels), summary=summary(rows))
+    out.write_text(head + "\n".join(sections(rows)) + "\n")
+
+
+if __name__ == "__main__":
+    main(read(Path(sys.argv[1])), Path(sys.argv[2]))
