@@ -18,7 +18,9 @@ from kdiag.executors.edits.base import Subject
 from kdiag.loop import candidates
 from kdiag.records import Proposal
 
-SOFTMAX = ("--replay", str(RECORDINGS / "softmax.jsonl.xz"), "--budget", "9999")
+# Recorded up to the target; what a plan would try after it is not for a recording to say.
+TARGET = ("--target-pct-of-peak", "90")
+SOFTMAX = ("--replay", str(RECORDINGS / "softmax.jsonl.xz"), "--budget", "9999", *TARGET)
 ROW = re.compile(r"^\| (\d+) +\| (.+?) +\| +(\d+\.\d{6}|-) \| (PASS|FAIL) +\| +(keep|revert|crash) +\|$")
 
 
