@@ -22,6 +22,7 @@ from kdiag.records import (
     Remark,
 )
 from kdiag.rules.load_causes import load_causes
+from kdiag.rules.load_playbook import Grid
 
 SPILLS = ExpectedSpeedup(0.07, 0.2, 0.9)
 REJECTED_LOAD = ExpectedSpeedup(0.17, 0.18, 0.75)
@@ -118,6 +119,15 @@ def unmoved(candidate: Compilation | None, parent: Compilation | None) -> frozen
                 found |= {f"-{name}"} if after >= before else set()
                 found |= {f"+{name}"} if after <= before else set()
     return frozenset(found)
+
+
+def grid(candidate: Compilation | None, parent: Compilation | None) -> Grid:
+    """Whether the launches of a candidate have the blocks of its parent's; "" where that is not known."""
+    if not isinstance(candidate, tuple) or not isinstance(parent, tuple):
+        return ""
+    if any(each.launch.tuning is not None for each in (*candidate, *parent)):
+        return ""
+    return "kept" if [e.launch.grid for e in candidate] == [e.launch.grid for e in parent] else "changed"
 
 
 def code(compilation: Compilation | None) -> tuple[str, ...] | None:

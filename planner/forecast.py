@@ -1,15 +1,10 @@
 """What a candidate's machine code lets expect of its time, before it has run: a roofline carried over from its parent.
 
-Of the parent a profile says how much of the time each unit needs by itself: the launching of blocks, the issue of
-instructions, special functions, and memory (the least time that its bytes take). What no unit explains is latency.
-A candidate needs each unit as often as its code says: blocks by its grid; instructions and special functions by their
-number in the code, times warps, over the elements of its tiles; latency by the data in flight (Little's law: blocks the
-card holds times elements of a tile). Units overlap in part, so their times add as squares, between full overlap (the
-largest alone) and none (the sum). On 113 steps of nine kernels the logarithm was off by 0.27 (root mean square), where
-the steps lie 0.57 from no effect (NVIDIA H200, 2026-11): worst for tiles of a transposition, whose stores it cannot see.
-
-It says nothing of matrix products on tensor cores, which run beside other instructions, and nothing where latency,
-which nothing counts, is most of the time; else its weight is the part that units explain.
+The model is that of references/performance-model.md (Ranking). Instructions count by their number in the code, times
+warps, over the elements of its tiles; latency by the data in flight (Little's law: blocks the card holds times elements
+of a tile). Units overlap in part: as squares their times add to between the largest alone and the sum. On 113 steps
+of nine kernels the logarithm was off by 0.27 (root mean square), where the steps lie 0.57 from no effect (NVIDIA H200,
+2026-11): worst for tiles of a transposition, whose stores it cannot see.
 """
 
 from __future__ import annotations

@@ -124,8 +124,8 @@ def elsewhere(estimate: Estimate, target: str) -> str:
 
 def _reason(candidate: Candidate, cause: str, score: float, estimate: Estimate) -> str:
     """Where the figure for one cause comes from, and what remains of it beside its broader groups."""
-    treat, target = candidate.treat(cause), candidate.case.target
-    said = sources(treat.gains, target) if treat is not None else "no rule, but trials"
+    target = candidate.case.target
+    said = "; or ".join(sources(each.gains, target) for each in candidate.treats(cause)) or "no rule, but trials"
     shrunk_to = f"with its broader groups {math.exp(estimate.mid):.2f}x{elsewhere(estimate, target)}"
     return f"for {cause} (score {score:.2f}) {said}; {shrunk_to}"
 

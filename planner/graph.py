@@ -20,7 +20,7 @@ from kdiag.rules.load_playbook import Edge, EdgeKind, Optimization, Treat, match
 if TYPE_CHECKING:
     import networkx as nx
 
-    Graph = nx.DiGraph[str]
+    Graph = nx.MultiDiGraph[str]
 
 
 @cache
@@ -35,7 +35,7 @@ def build(playbook: Mapping[str, Optimization], causes: Mapping[str, CauseRule])
 
     if (fault := next(faults(playbook, causes), None)) is not None:
         raise KdiagError(f"{fault}.")
-    graph: Graph = nx.DiGraph()
+    graph: Graph = nx.MultiDiGraph()
     for cause in causes.values():
         graph.add_node(f"cause:{cause.id}", kind="cause")
         graph.add_node(f"bottleneck:{cause.bottleneck}", kind="bottleneck")
@@ -56,14 +56,17 @@ def build(playbook: Mapping[str, Optimization], causes: Mapping[str, CauseRule])
     return graph
 
 
-def treatment(graph: Graph, optimization: str, variant: str, cause: str) -> Treat | None:
-    """What the rules say of this variant for this cause: the entry that names most of its settings."""
+def treatments(graph: Graph, optimization: str, variant: str, cause: str) -> list[Treat]:
+    """What the rules say of this variant for this cause: the entry that names most of its settings, or two, one for a
+    grid that is kept and one for a grid that changes.
+    """
     found: list[Treat] = []
     for node, _, data in graph.in_edges(f"cause:{cause}", data=True) if f"cause:{cause}" in graph else ():
         treat = data.get("treat")
         if isinstance(treat, Treat) and owner(node) == optimization and matches(treat.variant, variant):
             found.append(treat)
-    return max(found, key=lambda treat: len(treat.variant.split(",")) if treat.variant else 0, default=None)
+    named = [len(treat.variant.split(",")) if treat.variant else 0 for treat in found]
+    return [treat for treat, count in zip(found, named, strict=True) if count == max(named)]
 
 
 def relations(graph: Graph, kind: EdgeKind) -> tuple[tuple[str, Edge], ...]:

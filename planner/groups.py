@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from kdiag.planner.shrinkage import (
     ELSEWHERE,
     GUESS,
     NO_EFFECT,
+    TRUST_GUESS,
     TRUST_MEASURED,
     Estimate,
     Figure,
@@ -30,7 +31,7 @@ from kdiag.planner.shrinkage import (
     shrunk,
 )
 from kdiag.records import Cause, PastTrial
-from kdiag.rules.load_playbook import Optimization, Treat, matches
+from kdiag.rules.load_playbook import Grid, Optimization, Treat, matches
 
 if TYPE_CHECKING:
     from kdiag.planner.graph import Graph
@@ -42,7 +43,7 @@ class Circumstances:
 
     `growth` is how many times as many elements the candidate's tiles get, None where it is not known or resizes none;
     `compiled` says that the candidate was compiled, to other code than its parent; `unmoved` are the moves of
-    `Treat.moves` that this code does not make.
+    `Treat.moves` that this code does not make, and `grid` says whether it is launched with as many blocks.
     """
 
     target: str
@@ -52,6 +53,7 @@ class Circumstances:
     growth: float | None = None
     compiled: bool = False
     unmoved: frozenset[str] = frozenset()
+    grid: Grid = ""
 
 
 @dataclass(frozen=True)
@@ -69,27 +71,32 @@ class Candidate:
         mine = (trial for trial in self.case.trials if trial.optimization == self.optimization.id)
         return tuple(trial for trial in mine if _knobs(trial.variant) == _knobs(self.variant))
 
-    def treat(self, cause: str) -> Treat | None:
-        """The rules' entry for this variant and cause; a general one does not speak for a variant that undoes it."""
-        found = rules.treatment(self.graph, self.optimization.id, self.variant, cause)
-        if found is None or self._opposed(found.variant) or found.opposes(self.case.growth):
-            return None
-        return found
+    def treats(self, cause: str) -> list[Treat]:
+        """The rules' entry for this variant and cause, two while nobody knows whether the grid changes; a general one
+        does not speak for a variant that undoes it.
+        """
+        found = rules.treatments(self.graph, self.optimization.id, self.variant, cause)
+        return [each for each in found if not self._opposed(each.variant) and self._fits(each)]
 
     def estimate(self, cause: str) -> Estimate | None:
         """What is expected for one cause; None where nothing is known. Code that does not do what the rules say it must
-        do to treat the cause has no effect on it.
+        do to treat the cause has no effect on it. Of two entries the lesser gain is expected and the other possible.
         """
         leading = self.case.causes[0].id if self.case.causes else ""
         mine = [trial for trial in self.trials if trial.cause in {cause, leading}]
         timed, exact = self._timed(mine), self._timed([t for t in mine if t.variant == self.variant])
-        treat = self.treat(cause)
-        if treat is None:
-            return shrunk(exact, shrunk(timed, NO_EFFECT)) if timed else None
-        if not self.case.unmoved.isdisjoint(treat.moves):
-            return replace(NO_EFFECT, trust=TRUST_MEASURED)
+        treats = self.treats(cause)
+        if not treats:
+            return self._without_rules(timed, exact)
         group = shrunk((*self._rules(cause), *timed), self._whatever_the_cause)
-        return shrunk((*figures(treat.gains, self.case.target), *exact), group)
+        found = [
+            shrunk((*figures(treat.gains, self.case.target), *exact), group)
+            if self.case.unmoved.isdisjoint(treat.moves)
+            else replace(NO_EFFECT, trust=TRUST_MEASURED)
+            for treat in treats
+        ]
+        least = min(found, key=lambda each: each.mid)
+        return replace(least, low=min(each.low for each in found), high=max(each.high for each in found))
 
     def works(self) -> float:
         """The probability that this very variant comes to a measurement: no-ops, crashes and wrong results of similar
@@ -116,16 +123,26 @@ class Candidate:
     @cached_property
     def _whatever_the_cause(self) -> Estimate:
         """Each figure counts as a guess at most, however often it was measured for the cause that it is for."""
-        known = (*self._rules(None), *self._timed(self.trials))
-        return shrunk((replace(figure, weight=min(figure.weight, GUESS)) for figure in known), NO_EFFECT)
+        return _guessed((*self._rules(None), *self._timed(self.trials)))
+
+    def _without_rules(self, timed: Sequence[Figure], exact: Sequence[Figure]) -> Estimate | None:
+        """What trials for one cause, if any, let expect where no rule does. What those for other causes gained promises
+        nothing; where most trials lost and no rule names any cause, all tell what it costs and no gain is expected.
+        """
+        known = self._timed(self.trials)
+        ruled = any(self.treats(cause.id) for cause in self.case.causes)
+        if ruled or not known or statistics.median(figure.mid for figure in known) >= 0:
+            return shrunk(exact, shrunk(timed, NO_EFFECT)) if timed else None
+        told = shrunk(exact, shrunk(timed, replace(_guessed(known), trust=TRUST_GUESS)))
+        return replace(told, low=min(told.low, 0.0), mid=min(told.mid, 0.0))
 
     def _rules(self, cause: str | None) -> list[Figure]:
         return [
             figure
             for treat in self.optimization.treats
             if cause in (None, treat.cause)
-            and not treat.opposes(self.case.growth)
-            and (self._kin(treat.variant) or treat == self.treat(treat.cause))
+            and self._fits(treat)
+            and (self._kin(treat.variant) or treat in self.treats(treat.cause))
             for figure in figures(treat.gains, self.case.target)
         ]
 
@@ -149,6 +166,9 @@ class Candidate:
     def _alike(self, trial: PastTrial) -> float:
         return self._similarity(trial) * (1 if trial.architecture == self.case.target else ELSEWHERE)
 
+    def _fits(self, treat: Treat) -> bool:
+        return not treat.opposes(self.case.growth, self.case.grid)
+
     def _kin(self, pattern: str) -> bool:
         """Whether what is known of `pattern` says something of this variant."""
         return (not pattern or _knobs(pattern) == _knobs(self.variant)) and not self._opposed(pattern)
@@ -157,6 +177,10 @@ class Candidate:
         """Whether one of the two undoes what the other does."""
         inverses = rules.inverses(self.graph, self.optimization.id)
         return any(matches(inverse, self.variant) != matches(inverse, pattern) for inverse in inverses)
+
+
+def _guessed(known: Iterable[Figure]) -> Estimate:
+    return shrunk((replace(figure, weight=min(figure.weight, GUESS)) for figure in known), NO_EFFECT)
 
 
 def _knobs(variant: str) -> frozenset[str]:

@@ -27,8 +27,8 @@ CYCLES = "sm_elapsed_cycles"
 
 def predicted(optimization: str, variant: str, cause: str) -> tuple[str, ...]:
     """The signed metrics that the rules say this variant moves when it treats this cause; of a pair those of both."""
-    found = [rules.treatment(rules.bundled(), *part, cause) for part in parts(optimization, variant)]
-    return tuple(dict.fromkeys(move for treat in found if treat is not None for move in treat.moves))
+    found = [rules.treatments(rules.bundled(), *part, cause) for part in parts(optimization, variant)]
+    return tuple(dict.fromkeys(move for treats in found for treat in treats for move in treat.moves))
 
 
 def check(

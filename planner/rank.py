@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from kdiag.planner import graph as rules
-from kdiag.planner.compile_evidence import OFF_TENSOR_CORES, code, judge, known_causes, parent_causes, unmoved
+from kdiag.planner.compile_evidence import OFF_TENSOR_CORES, code, grid, judge, known_causes, parent_causes, unmoved
 from kdiag.planner.forecast import Forecast, forecast
 from kdiag.planner.gain import Expectation, after_kept, capped, expectation, with_forecast
 from kdiag.planner.groups import Circumstances
@@ -108,8 +108,11 @@ def _suggest(
     compiled = inputs.compiled.get(source_hash(proposal.source)) if proposal.source is not None else None
     told = forecast(inputs.observations, inputs.headroom, proposal, compiled, inputs.parent)
     own = compiled is not None and code(compiled) not in (None, code(inputs.parent))
-    missed = unmoved(compiled, inputs.parent)
-    case = Circumstances(inputs.target, causes, inputs.features, inputs.trials, proposal.variant.growth, own, missed)
+    case = Circumstances(
+        *(inputs.target, causes, inputs.features, inputs.trials, proposal.variant.growth, own),
+        unmoved=unmoved(compiled, inputs.parent),
+        grid=grid(compiled, inputs.parent),
+    )
     expected = _expected(inputs, optimization, pair, case, told)
     finding = judge(proposal, compiled, inputs.parent, expected.cause)
     why_not = _why_not(inputs, optimization, proposal) or finding.why_not

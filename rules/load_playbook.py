@@ -1,7 +1,8 @@
 """The playbook as data: one TOML file per optimization in `rules/playbook`, read, checked and made records.
 
 A gain is a ratio of times, old over new (1.35 is 35 % faster, 0.2 five times slower), for one cause on one
-architecture. `n` counts the measured comparisons behind it; 0 means that nobody measured and `source` says so.
+architecture. `n` counts the measured comparisons behind it; 0 means that nobody measured and `source` says so. A file's
+`measured` ("H200, measured 2026-11") ends the source of each of its measurements that does not say this itself.
 """
 
 import tomllib
@@ -16,9 +17,22 @@ from kdiag.records import Safety
 from kdiag.rules.load_metrics import load_metrics
 
 EdgeKind = Literal["requires", "conflicts", "enables", "searches"]
+Grid = Literal["", "kept", "changed"]
 Table = Mapping[str, object]
 
-KEYS = {"id", "title", "tier", "safety", "summary", "reference", "cost_s", "lifts_roof", "targets", "treats"}
+KEYS = {
+    "id",
+    "title",
+    "tier",
+    "safety",
+    "summary",
+    "reference",
+    "cost_s",
+    "measured",
+    "lifts_roof",
+    "targets",
+    "treats",
+}
 TIERS = range(1, 6)
 
 
@@ -40,7 +54,8 @@ class Treat:
     `variant` restricts it to variants that contain all of its comma-separated settings; "" is every variant.
     `moves` says what it must do to the hardware to treat the cause: metrics of `metrics.toml` or `compile.*`
     observations that go down ("-dram_read_bytes") or up ("+tensor_pct"). Where `tiles` is "larger" or "smaller", no
-    variant that resizes them the other way treats it.
+    variant that resizes them the other way treats it; where `grid` is "kept" (tiles of a loop) or "changed" (tiles that
+    decide the number of blocks), none that does otherwise.
     """
 
     cause: str
@@ -48,9 +63,12 @@ class Treat:
     gains: Mapping[str, Gain]
     moves: tuple[str, ...] = ()
     tiles: Literal["", "larger", "smaller"] = ""
+    grid: Grid = ""
 
-    def opposes(self, growth: float | None) -> bool:
-        """Whether tiles that grow by this factor go the other way."""
+    def opposes(self, growth: float | None, grid: Grid) -> bool:
+        """Whether tiles that grow by this factor go the other way, or the grid does; "" is not known."""
+        if self.grid and grid and self.grid != grid:
+            return True
         if not self.tiles or growth is None:
             return False
         return growth <= 1 if self.tiles == "larger" else growth >= 1
@@ -114,6 +132,7 @@ def parse(name: str, text: str) -> Optimization:
         table: Table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise KdiagError(f"{name} is not valid TOML: {error}.") from None
+    measured = _optional(name, table, "measured")
     unknown = set(table) - KEYS - set(get_args(EdgeKind))
     if unknown:
         raise KdiagError(f"{name} has the unknown key {min(unknown)}; correct or remove it.")
@@ -131,8 +150,10 @@ def parse(name: str, text: str) -> Optimization:
         cost_s=_number(name, table, "cost_s"),
         lifts_roof=table.get("lifts_roof") is True,
         targets=_targets(name, table.get("targets")),
-        treats=tuple(_treat(name, entry) for entry in _tables(name, table, "treats")),
-        edges=tuple(_edge(name, kind, entry) for kind in get_args(EdgeKind) for entry in _tables(name, table, kind)),
+        treats=tuple(_treat(name, entry, measured) for entry in _tables(name, table, "treats")),
+        edges=tuple(
+            _edge(name, kind, entry, measured) for kind in get_args(EdgeKind) for entry in _tables(name, table, kind)
+        ),
     )
 
 
@@ -147,15 +168,16 @@ def _targets(name: str, value: object) -> Targets:
     return Targets(_text(name, value, "min_compute_capability"), _text(name, value, "note"))
 
 
-def _treat(name: str, table: Table) -> Treat:
-    gains = _gains(name, table)
+def _treat(name: str, table: Table, measured: str) -> Treat:
+    gains = _gains(name, table, measured)
     if not gains:
         raise KdiagError(f"{name}: a [[treats]] entry needs gain.<architecture>, gain.any or guess.")
-    tiles = _optional(name, table, "tiles")
-    if tiles not in ("", "larger", "smaller"):
-        raise KdiagError(f"{name}: tiles is larger or smaller, not {tiles}.")
+    tiles, grid = _optional(name, table, "tiles"), _optional(name, table, "grid")
+    if tiles not in ("", "larger", "smaller") or grid not in get_args(Grid):
+        raise KdiagError(f"{name}: tiles is larger or smaller, not {tiles}; grid is kept or changed, not {grid}.")
+    sized, kept = cast("Literal['', 'larger', 'smaller']", tiles), cast("Grid", grid)
     cause, variant = _text(name, table, "cause"), _optional(name, table, "variant")
-    return Treat(cause, variant, gains, _moves(name, table), cast("Literal['', 'larger', 'smaller']", tiles))
+    return Treat(cause, variant, gains, _moves(name, table), sized, kept)
 
 
 def _moves(name: str, table: Table) -> tuple[str, ...]:
@@ -173,38 +195,35 @@ def _is_move(move: object) -> bool:
     return signed and (str(move)[1:] in load_metrics() or str(move)[1:].startswith("compile."))
 
 
-def _edge(name: str, kind: EdgeKind, table: Table) -> Edge:
+def _edge(name: str, kind: EdgeKind, table: Table, measured: str) -> Edge:
     source, target = _optional(name, table, "variant"), _optional(name, table, "target_variant")
-    return Edge(
-        kind, source, _text(name, table, "optimization"), target, _text(name, table, "reason"), _gains(name, table)
-    )
+    other, gains = _text(name, table, "optimization"), _gains(name, table, measured)
+    return Edge(kind, source, other, target, _text(name, table, "reason"), gains)
 
 
-def _gains(name: str, table: Table) -> Mapping[str, Gain]:
+def _gains(name: str, table: Table, measured: str) -> Mapping[str, Gain]:
     entries = table.get("gain", {})
     if not isinstance(entries, dict):
         raise KdiagError(f"{name}: gain is a table by architecture.")
-    gains = {target: _gain(name, entry) for target, entry in entries.items()}
+    gains = {target: _gain(name, entry, measured) for target, entry in entries.items()}
     return {**gains, "any": _guess(name, table)} if "guess" in table else gains
 
 
 def _guess(name: str, table: Table) -> Gain:
     """`guess = [low, mid, high]`, with a `reason` or without: what is expected where nobody measured."""
-    values = table["guess"]
-    if not isinstance(values, list) or len(values) != 3:
-        raise KdiagError(f"{name}: a guess is [low, mid, high].")
     reason = f": {_text(name, table, 'reason')}" if "reason" in table else ""
-    source = f"no measurement; conservative guess{reason}"
-    return _gain(name, {**dict(zip(("low", "mid", "high"), values, strict=True)), "n": 0, "source": source})
+    return _gain(name, {"range": table["guess"], "n": 0, "source": f"no measurement; conservative guess{reason}"})
 
 
-def _gain(name: str, table: object) -> Gain:
-    if not isinstance(table, dict):
-        raise KdiagError(f"{name}: a gain is a table with low, mid, high, n and source.")
-    low, mid, high = (_number(name, table, key) for key in ("low", "mid", "high"))
+def _gain(name: str, table: object, measured: str = "") -> Gain:
+    edges = table.get("range") if isinstance(table, dict) else None
+    if not isinstance(table, dict) or not isinstance(edges, list) or len(edges) != 3:
+        raise KdiagError(f"{name}: a gain is a table with range, n and source; a range or a guess is [low, mid, high].")
+    low, mid, high = (_number(name, {"range": edge}, "range") for edge in edges)
     if not 0 < low <= mid <= high:
         raise KdiagError(f"{name}: a gain needs 0 < low <= mid <= high, not {low:g}, {mid:g}, {high:g}.")
-    return Gain(low, mid, high, int(_number(name, table, "n")), _text(name, table, "source"))
+    n, source = int(_number(name, table, "n")), _text(name, table, "source")
+    return Gain(low, mid, high, n, f"{source}, {measured}" if n and measured and measured not in source else source)
 
 
 def _tables(name: str, table: Table, key: str) -> list[Table]:

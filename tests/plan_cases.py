@@ -20,8 +20,8 @@ def offer(optimization, variant, **changes):
     return replace(proposal, **changes)
 
 
-def compiled(code, *remarks, stack=0):
-    return (CompileEvidence("k", "sm_90", Launch("k", (1,), ()), 255, stack, 0, 100, code, remarks, 0.3),)
+def compiled(code, *remarks, stack=0, blocks=1):
+    return (CompileEvidence("k", "sm_90", Launch("k", (blocks,), ()), 255, stack, 0, 100, code, remarks, 0.3),)
 
 
 def remark(name, passed, instruction="", text="", line=12):

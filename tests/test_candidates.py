@@ -44,6 +44,11 @@ def test_nothing_but_the_first_is_compiled_where_nothing_is_left():
     assert len(asked(*proposals, causes=[("dram-bandwidth", 1.0)], headroom=1.003)) == 1
 
 
+def test_the_most_promising_are_compiled_first_not_the_surest():
+    tile, hints = offer("G", "tile=512"), [offer("hints", f"occupancy={n}") for n in range(2, 32)]
+    assert "G tile=512" in asked(*hints, tile, causes=[("grid-too-small", 1.0)])
+
+
 def test_a_search_is_judged_by_what_it_searches():
     search = [offer("C", "tiles"), *LARGER, offer("bounds", "all")]
     assert {"C tiles", "G tile=512", "G tile=8192"} <= set(asked(*search, causes=[("tail-effect", 0.9)]))

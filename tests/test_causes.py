@@ -85,14 +85,8 @@ def test_any_subset_of_observations_has_an_answer(values: dict[str, float | None
 
 
 def test_spills_outrank_the_memory_traffic_they_cause():
-    full = {
-        "compute_pct": 11,
-        "memory_pct": 95,
-        "dram_pct": 95,
-        "l2_pct": 95,
-        "spill_instructions": 6e7,
-        "instructions": 1e8,
-    }
+    busy = dict.fromkeys(("memory_pct", "dram_pct", "l2_pct"), 95)
+    full = {**busy, "compute_pct": 11, "spill_instructions": 6e7, "instructions": 1e8}
     diagnosis = classify(observe(full))
     assert [cause.id for cause in diagnosis.causes] == ["register-spills"]
     assert diagnosis.bottleneck == "memory"

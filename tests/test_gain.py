@@ -60,13 +60,6 @@ def test_measurements_that_agree_narrow_the_interval_and_pull_towards_themselves
     assert abs(more.mid - mid) <= abs(few.mid - mid)
 
 
-def test_the_weights_are_those_of_the_counts():
-    nine, none = (Gain(1.2, 1.35, 1.5, n, "source") for n in (9, 0))
-    slow = many(1, 0.7)
-    assert expected({"sm_90": nine}, slow).speedup.mid > 1.2
-    assert expected({"sm_90": none}, slow).speedup.mid < 1.0
-
-
 def test_other_causes_are_one_opinion_and_other_architectures_are_named_there_too():
     memory_bound = plan(offer("H", "all"), diagnosis=diagnosis(("dram-bandwidth", 0.9)))
     assert 1.0 < find(memory_bound, "H", "all").expected_speedup.mid < 1.03, "a guess of 1.01 beside 1.35 and 1.30"
@@ -75,15 +68,40 @@ def test_other_causes_are_one_opinion_and_other_architectures_are_named_there_to
         assert ("partly from sm_90, weak evidence for sm_100" in told) == (target == "sm_100")
 
 
-def test_smaller_tiles_do_not_treat_tiles_that_are_too_small():
-    causes, offers = diagnosis(("tile-too-small", 0.9)), [offer("G", f"tile={size}") for size in (128, 512)]
-    offers = [
-        replace(o, variant=replace(o.variant, settings={"tile": n}, present={"tile": 256}))
-        for o, n in zip(offers, (128, 512), strict=True)
-    ]
-    suggestions = plan(*offers, diagnosis=causes)
-    assert find(suggestions, "G", "tile=512").expected_speedup.mid > 1.3
-    assert find(suggestions, "G", "tile=128").expected_speedup.mid < 1.1
+def tile(size):
+    made = offer("G", f"tile={size}")
+    return replace(made, variant=replace(made.variant, settings={"tile": size}, present={"tile": 256}))
+
+
+def test_larger_tiles_of_a_loop_help_too_few_blocks():
+    causes = diagnosis(("grid-too-small", 1.0))
+
+    def speedup(size, blocks):
+        known = {tile(size).source: compiled("c", blocks=blocks)} if blocks else {}
+        plans = plan(tile(size), diagnosis=causes, parent=compiled("p", blocks=64), compilations=known)
+        return find(plans, "G", f"tile={size}").expected_speedup
+
+    assert speedup(512, 64).mid > 1.03
+    assert speedup(512, 32).high < 1.0, "it decides the grid"
+    assert speedup(128, 64).mid <= 1.0, "smaller tiles are no treatment"
+    unknown = speedup(512, None)
+    assert unknown.mid < 1.0
+    assert unknown.high > 1.2, "worth compiling"
+
+
+def test_what_lost_elsewhere_is_expected_to_lose_where_no_rule_speaks():
+    gather, causes = offer("A", "gather-scatter"), diagnosis(("grid-too-small", 1.0))
+
+    def mid(here, elsewhere):
+        found = [("grid-too-small", x) for x in here] + [("tensor-pipe", x) for x in elsewhere]
+        trials = [t for cause, x in found for t in many(1, x, optimization="A", variant="gather-scatter", cause=cause)]
+        plans = plan(gather, diagnosis=causes, trials=tuple(trials), features=FEATURES)
+        return find(plans, "A", "gather-scatter").expected_speedup.mid
+
+    assert mid([1.01], [0.7, 0.7]) <= 1.0
+    assert mid([], [0.7]) < 1.0
+    assert mid([], [5.0]) == 1.0, "for a cause that this kernel does not have"
+    assert mid([1.5, 1.5], [0.7]) > 1.0
 
 
 def test_no_ops_of_other_kernels_do_not_count_against_code_that_is_no_no_op():
@@ -91,13 +109,7 @@ def test_no_ops_of_other_kernels_do_not_count_against_code_that_is_no_no_op():
     trials = [
         replace(t, optimization="hints", variant="occupancy=8", verdict="no-op", speedup=None) for t in many(4, 1.0)
     ]
-    unknown = find(plan(hint, diagnosis=causes, trials=tuple(trials), features=FEATURES), "hints", "occupancy=8")
-    known = plan(
-        hint,
-        diagnosis=causes,
-        trials=tuple(trials),
-        features=FEATURES,
-        parent=compiled("p"),
-        compilations={hint.source: compiled("c")},
-    )
+    inputs = {"diagnosis": causes, "trials": tuple(trials), "features": FEATURES}
+    unknown = find(plan(hint, **inputs), "hints", "occupancy=8")
+    known = plan(hint, **inputs, parent=compiled("p"), compilations={hint.source: compiled("c")})
     assert find(known, "hints", "occupancy=8").confidence > 2 * unknown.confidence

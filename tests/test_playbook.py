@@ -4,6 +4,7 @@ import ast
 import math
 import re
 from importlib.resources import files
+from typing import get_args
 from xml.etree import ElementTree
 
 import pytest
@@ -17,17 +18,10 @@ from kdiag.planner import graph as rules
 from kdiag.planner.check import problems
 from kdiag.planner.shrinkage import NO_EFFECT, figures, shrunk
 from kdiag.rules.load_causes import load_causes
-from kdiag.rules.load_playbook import Gain, load, matches, parse
+from kdiag.rules.load_playbook import EdgeKind, Gain, load, matches, parse
 
-HEADINGS = [
-    "What it does",
-    "When it helps",
-    "When it hurts",
-    "Before and after",
-    "How kdiag checks it",
-    "Figures",
-    "Sources",
-]
+HEADINGS = ["What it does", "When it helps", "When it hurts", "Before and after", "How kdiag checks it"]
+HEADINGS += ["Figures", "Sources"]
 PAGES = sorted(page.name for page in files("kdiag.references").iterdir() if page.name.endswith(".md"))
 ENTRY = """
 id = "Z"
@@ -41,7 +35,7 @@ cost_s = 2
 min_compute_capability = "8.0"
 note = "every card"
 """
-TREAT = '[[treats]]\ncause = "tensor-pipe"\ngain.any = { low = 0.9, mid = 1.0, high = 1.1, n = 0, source = "guess" }\n'
+TREAT = '[[treats]]\ncause = "tensor-pipe"\ngain.any = { range = [0.9, 1.0, 1.1], n = 0, source = "guess" }\n'
 
 
 def requires(optimization):
@@ -62,14 +56,7 @@ def test_the_bundled_rules_make_a_graph():
         "optimization",
         "variant",
     }
-    assert {data["kind"] for _, _, data in graph.edges(data=True)} == {
-        "indicates",
-        "treats",
-        "requires",
-        "conflicts",
-        "enables",
-        "searches",
-    }
+    assert {data["kind"] for *_, data in graph.edges(data=True)} == {"indicates", "treats", *get_args(EdgeKind)}
 
 
 @pytest.mark.parametrize("optimization", load().values(), ids=lambda optimization: optimization.id)
@@ -89,16 +76,13 @@ def test_every_prior_names_its_source(optimization):
     ("optimization", "variant", "cause", "mid"),
     [
         ("A", "tile-load-store", "special-functions-and-division", 0.24),
-        ("B", "", "special-functions-and-division", 0.63),
-        ("F", "stores", "tma-load-rejected", 4.1),
         ("G", "tile_m=128,tile_n=256", "tensor-pipe", 0.07),
         ("G", "tile_m=128,tile_n=256,tile_k=64,num_worker_warps=8", "tensor-pipe", 1.044),
         ("hints", "num_worker_warps=8", "register-spills", 15.0),
     ],
 )
 def test_what_was_measured_on_hopper_is_what_the_rules_say(optimization, variant, cause, mid):
-    treat = rules.treatment(rules.bundled(), optimization, variant, cause)
-    assert treat is not None
+    (treat,) = rules.treatments(rules.bundled(), optimization, variant, cause)
     assert math.exp(figures(treat.gains, "sm_90")[0].mid) == pytest.approx(mid)
 
 
@@ -126,13 +110,13 @@ def test_interactions_are_edges():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("id = ", "not valid TOML"),
-        (ENTRY.replace('title = "Title"', ""), "title"),
         (ENTRY.replace("tier = 1", "tier = 6"), "tier is 1 to 5"),
         (ENTRY.replace('"safe"', '"harmless"'), "safety is one of"),
         ("colour = 1\n" + ENTRY, "unknown key colour"),
-        (ENTRY + TREAT.replace("low = 0.9", "low = 1.2"), "low <= mid"),
+        (ENTRY + TREAT.replace("[0.9", "[1.2"), "low <= mid"),
+        (ENTRY + TREAT.replace("[0.9,", "["), "low, mid, high"),
         (ENTRY + '[[treats]]\ncause = "tensor-pipe"\n', "gain"),
+        (ENTRY + TREAT + 'grid = "full"\n', "grid is kept or changed, not full"),
         (ENTRY + "[treats]\n", "array of tables"),
     ],
 )
@@ -145,7 +129,6 @@ CAUSE = "title = 't'\nmeaning = 'm'\nwhat_to_do = 'w'\nbottleneck = 'compute'\n"
 PATTERN = "[[pattern]]\nname = 'p'\nceiling = 1\n[[pattern.test]]\nmetric = 'm'\nnone = {none}\nfull = 3\nreason = 'r'"
 RIGHT = {"playbook/Z.toml": ENTRY + TREAT, "causes/tensor-pipe.toml": CAUSE + PATTERN.format(none=1)}
 WRONG = [
-    ({"playbook/Z.toml": "id = "}, "playbook/Z.toml is not valid TOML"),
     ({"causes/tensor-pipe.toml": CAUSE[12:]}, "causes/tensor-pipe.toml needs title"),
     ({"causes/tensor-pipe.toml": CAUSE + "pattern = 3"}, "causes/tensor-pipe.toml does not follow the schema"),
     (
@@ -155,7 +138,6 @@ WRONG = [
     ({"causes/bad-luck.toml": CAUSE}, "causes/bad-luck.toml: no optimization treats it"),
     ({"playbook/Z.toml": ENTRY + TREAT.replace("tensor-pipe", "x")}, "playbook/Z.toml: it treats x, which no file"),
     ({"playbook/Z.toml": ENTRY + TREAT + TREAT}, "playbook/Z.toml: Z and tensor-pipe are connected twice"),
-    ({"playbook/Z.toml": ENTRY + TREAT + requires("Y")}, "playbook/Z.toml: it requires Y, which is not in"),
     (
         {"playbook/Z.toml": RIGHT["playbook/Z.toml"].replace("a.md", "z.md")},
         "playbook/Z.toml: the page references/z.md",

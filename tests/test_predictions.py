@@ -33,8 +33,6 @@ def instructions(after, faster):
         (100, False, ("contradicted", "edit-failed")),
         (100, None, ("contradicted", "edit-failed")),
         (None, True, ("not-evaluated", "open")),
-        (None, False, ("not-evaluated", "open")),
-        (None, None, ("not-evaluated", "open")),
     ],
 )
 def test_the_truth_table(after, faster, expected):

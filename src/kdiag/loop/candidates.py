@@ -116,8 +116,9 @@ def _rivals(open_ones: list[Suggestion], inputs: PlanInputs) -> list[Suggestion]
         if each.proposal is None or source_hash(each.proposal.source or "") in inputs.compiled:
             continue
         best = at_best(inputs.observations, inputs.headroom, inputs.target, each.proposal.variant) or 1.0
-        if max(best, each.expected_speedup.high) >= max(TIE * open_ones[0].expected_speedup.mid, NOTHING):
-            found.append((max(best, each.expected_speedup.mid), each))
+        most = max(best, each.expected_speedup.high)
+        if most >= max(TIE * open_ones[0].expected_speedup.mid, NOTHING):
+            found.append((most, each))
     ranked = [each for _, each in sorted(found, key=lambda pair: -pair[0])]
     return ranked + [s for s in searched(open_ones[0], open_ones) if s not in ranked] if open_ones else []
 
