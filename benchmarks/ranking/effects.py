@@ -46,9 +46,20 @@ def sections(rows: Sequence[Row]) -> Iterator[str]:
     for name, own in groupby(ordered, key=lambda row: row[1].optimization):
         claim = f"playbook: {CLAIMS[name]}" if name in CLAIMS else "not in the playbook"
         yield f"\n## {name} ({claim})\n"
+        kernels = {kernel: [step for _, step in steps] for kernel, steps in groupby(own, key=lambda row: row[0])}
+        idle = [kernel for kernel, steps in kernels.items() if _idle(steps)]
+        if idle:
+            yield f"No variant that compiles to other code changes the time of these by 2 %: {', '.join(idle)}.\n"
+        if len(idle) == len(kernels):
+            continue
         yield "| kernel | best | worst | timed | not timed |\n|---|---|---|---|---|"
-        for kernel, steps in groupby(own, key=lambda row: row[0]):
-            yield _line(kernel, [step for _, step in steps])
+        yield from (_line(kernel, steps) for kernel, steps in kernels.items() if kernel not in idle)
+
+
+def _idle(steps: list[Step]) -> bool:
+    """Whether no variant makes a difference, as far as it was timed."""
+    ratios = [each.speedup for step in steps for each in step.timings]
+    return all(0.98 < ratio < 1.02 for ratio in ratios) and {_fate(s) for s in steps if not s.timings} <= {"same"}
 
 
 def _line(kernel: str, steps: list[Step]) -> str:
