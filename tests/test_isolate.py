@@ -34,6 +34,21 @@ def sleep_below(_: int) -> int:
     return 0
 
 
+def gpu(_: int) -> str:
+    return os.environ.get("CUDA_VISIBLE_DEVICES", "")
+
+
+def test_children_beside_each_other_see_the_chosen_gpu_and_end_at_the_deadline():
+    token = isolate.environment.set({"CUDA_VISIBLE_DEVICES": "7"})
+    try:
+        assert isolate.run_all(gpu, [0, 1], at_once=2, timeout_s=60) == ("7", "7")
+        with isolate.ending_within(0.5):
+            answers = isolate.run_all(sleep_below, [0, 1], at_once=2, timeout_s=60)
+    finally:
+        isolate.environment.reset(token)
+    assert [each.kind for each in answers if isinstance(each, Died)] == ["timeout", "timeout"]
+
+
 def test_the_answer_comes_back():
     assert isolate.run(double, 21, timeout_s=60) == 42
 

@@ -19,7 +19,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -132,11 +132,20 @@ def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float)
 def run_all(
     job: Callable[[Request], Answer], requests: Sequence[Request], *, at_once: int, timeout_s: float
 ) -> tuple[Answer | Died, ...]:
-    """`run` for each request, in their order, up to `at_once` children beside each other; an interrupt kills them."""
+    """`run` for each request, in their order, up to `at_once` children beside each other."""
+    return together(lambda request: run(job, request, timeout_s=timeout_s), requests, at_once=at_once)
+
+
+def together(call: Callable[[Request], Answer], items: Sequence[Request], *, at_once: int) -> tuple[Answer, ...]:
+    """`call(item)` for each item, in their order, up to `at_once` in threads that know this one's deadline and GPU.
+
+    An interrupt kills every child there is.
+    """
     warm_up()
-    pool, left = ThreadPoolExecutor(max(1, at_once)), time_left(timeout_s)  # its threads know no deadline
+    pool = ThreadPoolExecutor(max(1, at_once))
     try:
-        return tuple(pool.map(lambda request: run(job, request, timeout_s=left), requests))
+        futures = [pool.submit(copy_context().run, call, item) for item in items]
+        return tuple(future.result() for future in futures)
     except KeyboardInterrupt:
         kill_all()  # or the threads would wait for their children to the end
         raise

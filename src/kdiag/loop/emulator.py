@@ -1,7 +1,6 @@
 """Candidate sources, each emulated once."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from kdiag import isolate
@@ -31,15 +30,10 @@ class Emulator:
             return (str(cases),) * len(sources)
         new = [source for source in dict.fromkeys(sources) if source_hash(source) not in self.known]
         files = [Source.of(self.compiler.path(source)) for source in new]
-        pool = ThreadPoolExecutor(max(1, len(new)))
-        try:
-            runs = pool.map(lambda file: emulate_source(workload, file, self.compiler.target, cases), files)
-            self.known.update((source_hash(source), run) for source, run in zip(new, runs, strict=True))
-        except KeyboardInterrupt:
-            isolate.kill_all()  # or the threads would wait for their children to the end
-            raise
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        runs = isolate.together(
+            lambda file: emulate_source(workload, file, self.compiler.target, cases), files, at_once=len(files)
+        )
+        self.known.update((source_hash(source), run) for source, run in zip(new, runs, strict=True))
         return tuple(self.known[source_hash(source)] for source in sources)
 
     def _chosen(self) -> Cases | str:
