@@ -9,8 +9,8 @@ that is only the consequence of another keeps the part that the other leaves: it
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kdiag.diagnose.metrics import inputs_missing, number, with_derived
-from kdiag.records import Cause, Diagnosis, Evidence, Observations
+from kdiag.diagnose.metrics import inputs_missing, with_derived
+from kdiag.records import Cause, Diagnosis, Evidence, Observations, number
 from kdiag.rules.load_causes import CauseRule, Pattern, Test, load_causes
 
 # Below this a cause is not named. A pattern of half a ceiling (compiler or source alone) has to be nearly complete

@@ -10,8 +10,8 @@ the table has no limits, and no percentage is made.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kdiag.diagnose.metrics import number, with_derived
-from kdiag.records import Limits, Observations
+from kdiag.diagnose.metrics import with_derived
+from kdiag.records import Limits, Observations, number
 from kdiag.rules.load_devices import device_named
 
 TENSOR_TYPES = ("bf16", "fp16", "tf32", "fp8", "int8", "fp64")

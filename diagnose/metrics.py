@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kdiag.diagnose.report.plausible import plausible
-from kdiag.records import Evidence, Observations
+from kdiag.records import Evidence, Observations, number
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,6 @@ class Derived:
     formula: Callable[..., float]
     meaning: str
     any_input: bool = False
-
-
-def number(observations: Observations, name: str) -> float | None:
-    """Return the finite value of `name`, or None when it is unavailable. Booleans count as 0 and 1."""
-    evidence = observations.get(name)
-    if evidence is None or not isinstance(evidence.value, (int, float)):
-        return None
-    return float(evidence.value) if math.isfinite(evidence.value) else None
 
 
 DRAM_IDLE_PCT = 0.1  # so that what never leaves L2 has a ratio too, and a large one

@@ -7,7 +7,7 @@ from pathlib import Path
 from kdiag.diagnose.classify import UNKNOWN, classify
 from kdiag.diagnose.contradictions import contradictions
 from kdiag.diagnose.limits import limits_of, limits_of_card
-from kdiag.diagnose.metrics import number, with_derived
+from kdiag.diagnose.metrics import with_derived
 from kdiag.diagnose.report.read import ReportLaunch, read_launches
 from kdiag.diagnose.report.symbol import name_constants
 from kdiag.diagnose.roofline import roofline_of
@@ -22,6 +22,7 @@ from kdiag.records import (
     OtherLaunches,
     Profile,
     SpeedOfLight,
+    number,
 )
 
 

@@ -5,6 +5,7 @@ the noise floor that the same statistic shows for the parent against itself; bet
 """
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -50,7 +51,7 @@ def decide(outcome: CandidateOutcome, policy: Policy) -> Verdict:
 
 def gain_pct(timings: Sequence[ConfigurationTiming]) -> float:
     """The geometric mean of the speed-ups, as (ratio - 1) * 100. There is at least one timing."""
-    return (math.exp(math.fsum(math.log(timing.speedup) for timing in timings) / len(timings)) - 1) * 100
+    return (statistics.geometric_mean(timing.speedup for timing in timings) - 1) * 100
 
 
 def needs_confirmation(timings: Sequence[ConfigurationTiming], policy: Policy) -> bool:

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 PROBE_S = 120.0  # the first child also waits for the server's `import torch`
 # Racers whose checks share the card: most of a check is compiling, on a core of its own, and the rest is memory.
 CHECKED_AT_ONCE = 4
-Profiler = tuple[
-    "tempfile.TemporaryDirectory[str]", Waiting | NoCounters
-]  # where the report will be, and who writes it
+# Where the report will be, and who writes it.
+Profiler = tuple["tempfile.TemporaryDirectory[str]", Waiting | NoCounters]
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class DeviceBench:
             return Counters(self.read_report(answer, kernel))
 
     def get_ready(self, kernel: str) -> None:
-        """Start a profiler of `kernel` that waits, so that the next counters of it are there in two seconds, not eight."""
+        """Start a profiler of `kernel` that waits, so that the next counters of it are there in half the time."""
         self._profilers[kernel] = self._profiler(kernel)
 
     def _profiler(self, kernel: str) -> Profiler:

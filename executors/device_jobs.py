@@ -25,7 +25,7 @@ from kdiag.executors.device_timing import (
 )
 from kdiag.executors.paired_statistics import timing
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated
-from kdiag.workload import Workload, load_kernel, load_part
+from kdiag.workload import Workload, load_kernel, load_module, load_part
 
 # The matrix product that bounds a workload, by the dtype of its inputs: float32 may use TF32 at best.
 MATRIX_DTYPES = {torch.bfloat16: torch.bfloat16, torch.float16: torch.float16, torch.float32: torch.float32}
@@ -125,6 +125,12 @@ def _admitted(subject: Subject, request: TrialRequest) -> list[stages.Case]:
     return [case for case in stages.beyond(subject) if case.name in request.admitted]
 
 
+def versions(workload: Workload, sources: Sequence[Source]) -> tuple[ModuleType, list[ModuleType]]:
+    """The whole workload, and versions of its kernel file that are to be timed beside each other."""
+    module, file = load_module(workload.path, search=workload.path.parent), workload.kernel_file
+    return module, [load_kernel(file, source.path, source_hash=source.hash) for source in sources]
+
+
 def _load(workload: Workload, source: Source) -> tuple[ModuleType, ModuleType]:
     module = load_kernel(workload.kernel_file, source.path, source_hash=source.hash)
     return load_part(workload), module
@@ -147,10 +153,11 @@ def arms(workload: ModuleType, modules: Sequence[ModuleType], config: Config) ->
 
 
 def _matrix_dtypes(workload: ModuleType) -> set[torch.dtype]:
-    return {dtype for config in workload.configs() if (dtype := _matrix_dtype(workload, config)) is not None}
+    return {dtype for config in workload.configs() if (dtype := matrix_dtype(workload, config)) is not None}
 
 
-def _matrix_dtype(workload: ModuleType, config: Config) -> torch.dtype | None:
+def matrix_dtype(workload: ModuleType, config: Config) -> torch.dtype | None:
+    """The dtype of the matrix product that bounds a configuration, None where its inputs say nothing of one."""
     inputs = workload.make_inputs(config, "cuda", SEEDS[0])
     dtypes = {tensor.dtype for tensor in inputs.values() if isinstance(tensor, torch.Tensor)}
     known = [MATRIX_DTYPES[dtype] for dtype in dtypes if dtype in MATRIX_DTYPES]
@@ -168,7 +175,7 @@ def _baseline_row(
     (times,) = interleaved([lambda: workload.run(module, inputs)], Budget(), flush)
     ms, (lower, _, upper) = statistics.median(times), statistics.quantiles(times, n=4)
     moved, operations = workload.bytes_moved(config), workload.flops(config)
-    dtype = _matrix_dtype(workload, config)
+    dtype = matrix_dtype(workload, config)
     rate = rates[1][dtype] if dtype is not None and operations else None
     limits = {"copy bandwidth": moved / rates[0] / 1e6 if moved else 0.0}
     if rate is not None:

@@ -6,7 +6,7 @@ from kdiag.executors import device_jobs
 from kdiag.executors.bench import Heat, Source
 from kdiag.executors.device_timing import Budget, Flush, interleaved
 from kdiag.executors.paired_statistics import paired_ratio
-from kdiag.workload import Workload, load_kernel, load_module
+from kdiag.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,7 @@ class RaceRequest:
 
 def race(request: RaceRequest) -> Heat:
     """Each candidate's median paired ratio, the parent's time over its own, in as many rounds as asked for."""
-    workload = load_module(request.workload.path, search=request.workload.path.parent)
-    sources, kernel = (request.parent, *request.candidates), request.workload.kernel_file
-    modules = [load_kernel(kernel, source.path, source_hash=source.hash) for source in sources]
+    workload, modules = device_jobs.versions(request.workload, (request.parent, *request.candidates))
     flush, columns = Flush(), []
     for config in workload.configs():
         arms = device_jobs.arms(workload, modules, config)

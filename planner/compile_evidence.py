@@ -207,7 +207,7 @@ def _without_effect(
 
 def _instructions(launches: tuple[CompileEvidence, ...]) -> int | None:
     """The most machine instructions of a launch; None as soon as they were not counted."""
-    counts = [sum(launch.instructions.values()) for launch in launches]
+    counts = [launch.instruction_count for launch in launches]
     return max(counts) if counts and all(counts) else None
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kdiag.planner.shrinkage import Figure
-from kdiag.records import Compilation, CompileEvidence, CompileFailure, Observations, Proposal, Variant
+from kdiag.records import Compilation, CompileEvidence, CompileFailure, Observations, Proposal, Variant, number
 
 # Blocks that a card launches in a cycle at most (rules/causes/tile-too-small.toml); of others than the H200 nobody knows.
 MOST_BLOCKS_PER_CYCLE = {"sm_90": 0.84}
@@ -58,7 +58,7 @@ def forecast(
     use = _use(seen, headroom, before.target)
     if use is None:
         return None
-    needs = _needs(first, before, tiles, _number(seen, "sm_count"))
+    needs = _needs(first, before, tiles, number(seen, "sm_count"))
     if needs is None or needs.in_flight < LEAST_IN_FLIGHT:
         return None
     gain = _gain(use, needs)
@@ -93,7 +93,7 @@ def _use(seen: Observations, headroom: float | None, target: str) -> Mapping[str
     together.
     """
     names = ("grid_size", "sm_elapsed_cycles", "issue_pct", "xu_pct", "dram_pct")
-    blocks, cycles, issue, special, dram = (_number(seen, name) for name in names)
+    blocks, cycles, issue, special, dram = (number(seen, name) for name in names)
     if issue is None or dram is None:
         return None
     rate, most = blocks / cycles if blocks is not None and cycles else 0.0, MOST_BLOCKS_PER_CYCLE.get(target)
@@ -111,7 +111,7 @@ def _needs(first: CompileEvidence, before: CompileEvidence, tiles: float, sms: f
     resident, resided = _resident(first, sms), _resident(before, sms)
     if not (first.threads and before.threads and resident and resided):
         return None
-    count, known = _instructions(first), _instructions(before)
+    count, known = first.instruction_count, before.instruction_count
     if not count or not known:
         return None
     blocks = math.prod(first.launch.grid) / math.prod(before.launch.grid)
@@ -142,17 +142,8 @@ def _resident(evidence: CompileEvidence, sms: float | None) -> float:
     return min((evidence.blocks_per_sm or 0) * (sms or 0), math.prod(evidence.launch.grid))
 
 
-def _instructions(evidence: CompileEvidence) -> int:
-    return sum(count for group, count in evidence.instructions.items() if group != "padding")
-
-
-def _number(seen: Observations, name: str) -> float | None:
-    value = seen[name].value if name in seen else None
-    return float(value) if isinstance(value, int | float) else None
-
-
 def _told(first: CompileEvidence, before: CompileEvidence, needs: Needs) -> str:
-    said = [f"{_instructions(first):,} machine instructions for {_instructions(before):,}"]
+    said = [f"{first.instruction_count:,} machine instructions for {before.instruction_count:,}"]
     said += [f"{needs.instructions:.2f} times as many for each element"]
     said += [f"{needs.blocks:.2g} times as many blocks"] if needs.blocks != 1 else []
     said += [f"{needs.in_flight:.2g} times as much in flight"] if needs.in_flight != 1 else []

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kdiag.planner import graph as rules
-from kdiag.records import Observations, Prediction, parts
+from kdiag.records import Observations, Prediction, number, parts
 
 # Twice what PM sampling and Nsight Compute differ by on one kernel (62.5 against 60.5 % of DRAM, 83 against 87 % of the
 # tensor pipe; NVIDIA H200, 2026-11). What the compiler says has no noise.
@@ -58,7 +58,7 @@ def _values(move: str, before: Observations, after: Observations) -> tuple[float
     A busy share that is to fall is compared in busy cycles: the same work in less time has a larger share.
     """
     name = move[1:]
-    first, second, *cycles = (_number(side, key) for key in (name, CYCLES) for side in (before, after))
+    first, second, *cycles = (number(side, key) for key in (name, CYCLES) for side in (before, after))
     if first is None or second is None or (move[0] == "-" and first == 0):
         return None
     if move[0] == "-" and name.endswith("_pct") and cycles[0] is not None and cycles[1] is not None:
@@ -69,8 +69,3 @@ def _values(move: str, before: Observations, after: Observations) -> tuple[float
 def _moved(move: str, before: float, after: float) -> bool:
     least = 0.0 if move[1:].startswith("compile.") else LEAST_CHANGE * abs(before)
     return (after - before if move[0] == "+" else before - after) > least
-
-
-def _number(observations: Observations, name: str) -> float | None:
-    value = observations[name].value if name in observations else None
-    return float(value) if isinstance(value, int | float) else None

@@ -109,7 +109,12 @@ def _suggest(
     told = forecast(inputs.observations, inputs.headroom, proposal, compiled, inputs.parent)
     own = compiled is not None and code(compiled) not in (None, code(inputs.parent))
     case = Circumstances(
-        *(inputs.target, causes, inputs.features, inputs.trials, proposal.variant.growth, own),
+        target=inputs.target,
+        causes=causes,
+        features=inputs.features,
+        trials=inputs.trials,
+        growth=proposal.variant.growth,
+        compiled=own,
         unmoved=unmoved(compiled, inputs.parent),
         grid=grid(compiled, inputs.parent),
     )

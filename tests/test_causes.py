@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.diagnose.classify import DECISIVE, classify
-from kdiag.diagnose.metrics import DERIVED, number, with_derived
-from kdiag.records import Evidence, Place
+from kdiag.diagnose.metrics import DERIVED, with_derived
+from kdiag.records import Evidence, Place, number
 from kdiag.rules.load_causes import CauseRule, Example, load_causes
 from kdiag.rules.load_metrics import load_metrics
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.diagnose.metrics import number
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ReportError
+from kdiag.records import number
 from kdiag.rules.load_devices import Device, device_named, load_devices
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

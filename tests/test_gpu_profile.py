@@ -8,12 +8,12 @@ pytest.importorskip("cuda.tile")
 pytestmark = pytest.mark.gpu
 
 from kdiag import workload as workloads
-from kdiag.diagnose.metrics import number
 from kdiag.diagnose.report.read import read_launches
 from kdiag.executors.ncu.collect import NoCounters, collect
 from kdiag.executors.ncu.command import compute_capability
 from kdiag.executors.pm_sampling.sample import PmCounters, request, sample
 from kdiag.loop.profile_workload import WorkloadRequest, profile_workload
+from kdiag.records import number
 from kdiag.rules.load_metric_sets import counters
 from kdiag.workload import Workload
 

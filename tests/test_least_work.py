@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from kdiag import isolate
-from kdiag.diagnose.metrics import number, with_derived
+from kdiag.diagnose.metrics import with_derived
 from kdiag.diagnose.source.read import read_source
 from kdiag.diagnose.work import Work, bytes_of_arrays
 from kdiag.loop.least_work import configuration_of, least_work
-from kdiag.records import ArrayArgument, CompileEvidence, CompileFailure, Evidence, Launch
+from kdiag.records import ArrayArgument, CompileEvidence, CompileFailure, Evidence, Launch, number
 from kdiag.workload import Workload
 
 WORKLOAD = Workload(Path("workload.py"), Path("kernel.py"), False)

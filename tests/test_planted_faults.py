@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kdiag.diagnose.classify import classify
-from kdiag.diagnose.metrics import number, with_derived
-from kdiag.records import Diagnosis, Evidence, Observations
+from kdiag.diagnose.metrics import with_derived
+from kdiag.records import Diagnosis, Evidence, Observations, number
 from kdiag.rules.load_metrics import load_metrics
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "planted"))

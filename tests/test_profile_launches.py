@@ -1,11 +1,11 @@
 """From launches that were read to a profile: which are diagnosed, what is set apart, what is not believed."""
 
-from kdiag.diagnose.metrics import number, with_derived
+from kdiag.diagnose.metrics import with_derived
 from kdiag.diagnose.profile import launch_profile, profile_launches
 from kdiag.diagnose.report.read import ReportLaunch
 from kdiag.diagnose.report.symbol import Constant
 from kdiag.executors.host_timing import RunTiming
-from kdiag.records import Evidence, LaunchRole, Observations
+from kdiag.records import Evidence, LaunchRole, Observations, number
 from kdiag.rules.load_metrics import load_metrics
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kdiag.diagnose.metrics import number
 from kdiag.diagnose.report.csv import read_csv
 from kdiag.diagnose.report.read import ReportLaunch, read_launches
 from kdiag.diagnose.report.table import read_table
 from kdiag.diagnose.report.text import read_text_report
 from kdiag.diagnose.report.units import convert
 from kdiag.errors import ReportError
+from kdiag.records import number
 from kdiag.rules.load_metrics import load_metrics
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -11,8 +11,8 @@ from typing import Any
 
 import ncu_report
 
-from kdiag.diagnose.metrics import number
 from kdiag.diagnose.report.read import read_launches
+from kdiag.records import number
 
 
 def vendor_rules(action: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from kdiag.executors.correctness.judging import label
 from kdiag.executors.device_timing import Budget, Flush, interleaved
 from kdiag.executors.paired_statistics import timing
 from kdiag.records import ConfigurationTiming
-from kdiag.workload import Workload, load_kernel, load_module
+from kdiag.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,8 @@ class RaceRequest:
 
 def race(request: RaceRequest) -> tuple[tuple[ConfigurationTiming, ...], ...]:
     """For every candidate its timing in each configuration."""
-    workload = load_module(request.workload.path, search=request.workload.path.parent)
     sources = (request.parent, request.parent, *request.candidates)
-    kernel_file = request.workload.kernel_file
-    modules = [load_kernel(kernel_file, each.path, source_hash=each.hash) for each in sources]
+    workload, modules = device_jobs.versions(request.workload, sources)
     flush, rows = Flush(), []
     for config in workload.configs():
         arms = device_jobs.arms(workload, modules, config)

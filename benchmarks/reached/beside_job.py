@@ -15,7 +15,7 @@ from kdiag.executors import device_jobs
 from kdiag.executors.bench import Source
 from kdiag.executors.correctness.judging import label
 from kdiag.executors.device_timing import Budget, Flush, copy_gbs, interleaved, matrix_tflops
-from kdiag.workload import Workload, load_kernel, load_module
+from kdiag.workload import Workload
 
 Inputs = dict[str, Any]
 # What PyTorch has as one call, cuBLAS behind the products; nothing for what it would do in several kernels.
@@ -32,7 +32,6 @@ LIBRARY: dict[str, Callable[[Inputs], object]] = {
     "many_copies": lambda i: torch._foreach_mul(list(i.values()), 0.5),
     "attention": lambda i: functional.scaled_dot_product_attention(i["q"], i["k"], i["v"]),
     "transpose": lambda i: i["x"].T.contiguous(),
-    "cross_entropy": lambda i: functional.cross_entropy(i["logits"], i["targets"], reduction="none"),
 }
 
 
@@ -63,9 +62,7 @@ class Beside:
 
 def beside(request: BesideRequest) -> tuple[Beside, ...]:
     """Time them interleaved, with cold L2, at least 15 and at most 100 rounds."""
-    workload = load_module(request.workload.path, search=request.workload.path.parent)
-    kernel_file = request.workload.kernel_file
-    modules = [load_kernel(kernel_file, each.path, source_hash=each.hash) for each in request.sources]
+    workload, modules = device_jobs.versions(request.workload, request.sources)
     library, flush, rows = LIBRARY.get(request.name), Flush(), []
     torch.backends.cuda.matmul.allow_tf32 = True
     copy = copy_gbs(flush)
@@ -86,11 +83,7 @@ def beside(request: BesideRequest) -> tuple[Beside, ...]:
                 float(workload.bytes_moved(config)),
                 float(workload.flops(config)),
                 copy,
-                _rate(inputs, flush) if request.name in LIBRARY and "matmul" in request.name else None,
+                matrix_tflops(dtype, flush) if (dtype := device_jobs.matrix_dtype(workload, config)) else None,
             )
         )
     return tuple(rows)
-
-
-def _rate(inputs: Inputs, flush: Flush) -> float:
-    return matrix_tflops(next(iter(inputs.values())).dtype, flush)

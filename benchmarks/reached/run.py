@@ -89,8 +89,10 @@ def _auto(folder: Path, described: Workload, run_dir: Path) -> tuple[Version, st
     rows = [row for row in summary["iterations"] if row["n"] > 0]
     kept = tuple(f"{row['optimization']} {row['variant']}" for row in rows if row["verdict"] == "keep")
     target = run_dir / "worktree" / described.kernel_file.resolve().relative_to(ROOT)
-    tried = sum(1 for line in (run_dir / "journal.jsonl").read_text().splitlines() if '"won"' in line) + len(rows)
-    return Version(kept, seconds, tried), workloads.read_source(target), summary["stop_reason"]
+    events = map(json.loads, (run_dir / "journal.jsonl").read_text().splitlines())
+    raced = (standing for event in events if event["event"] == "race" for standing in event["standings"])
+    lost = sum(standing["fate"] == "lost" for standing in raced)  # what won, or was wrong, is a row
+    return Version(kept, seconds, len(rows) + lost), workloads.read_source(target), summary["stop_reason"]
 
 
 def _sweep(original: str, known: KernelSteps, levels: int, compiler: Compiler) -> tuple[Version, str]:

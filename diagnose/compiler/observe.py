@@ -33,7 +33,7 @@ def _group(*groups: str) -> Callable[[CompileEvidence], float | None]:
 
 
 def _total(evidence: CompileEvidence) -> float | None:
-    return sum(evidence.instructions.values()) or None
+    return evidence.instruction_count or None
 
 
 def _special_function_share(evidence: CompileEvidence) -> float | None:

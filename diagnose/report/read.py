@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kdiag.diagnose.metrics import number
 from kdiag.diagnose.report.contents import Contents, Figure, RecordedLaunch
 from kdiag.diagnose.report.file import is_report_file, read_report_file
 from kdiag.diagnose.report.plausible import plausible
@@ -19,7 +18,7 @@ from kdiag.diagnose.report.roles import role_of, shares
 from kdiag.diagnose.report.symbol import Constant, decode, python_name
 from kdiag.diagnose.report.units import convert
 from kdiag.errors import ReportError, UsageError
-from kdiag.records import Evidence, LaunchRole, Observations
+from kdiag.records import Evidence, LaunchRole, Observations, number
 from kdiag.rules.load_metrics import Metric, load_metrics
 
 # Printed without unit whatever they measure, and then never scaled.

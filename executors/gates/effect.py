@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kdiag.records import GateRecord, Observations, Promise
+from kdiag.records import GateRecord, Observations, Promise, number
 
 GATE = "effect"
 STACK = "compile.stack_bytes"
@@ -24,8 +24,8 @@ def effect(promises: Sequence[Promise], parent: Said, candidate: Said) -> GateRe
     """Every promise is kept, and there are no new spills."""
     if STACK not in candidate.observations or STACK not in parent.observations:
         return GateRecord(GATE, "could-not-run", "there is no compiler evidence")
-    spilled = _number(candidate, STACK)
-    if spilled is not None and spilled > (_number(parent, STACK) or 0):
+    spilled = number(candidate.observations, STACK)
+    if spilled is not None and spilled > (number(parent.observations, STACK) or 0):
         return GateRecord(GATE, "failed", f"it spills registers: a stack frame of {spilled:g} bytes")
     for promise in promises:
         record = _at_lines(promise, candidate) if promise.lines else _moves(promise, parent, candidate)
@@ -37,7 +37,7 @@ def effect(promises: Sequence[Promise], parent: Said, candidate: Said) -> GateRe
 
 def _moves(promise: Promise, parent: Said, candidate: Said) -> GateRecord | None:
     """What is wrong with a promise about a figure, or None."""
-    before, after = _number(parent, promise.observation), _number(candidate, promise.observation)
+    before, after = (number(said.observations, promise.observation) for said in (parent, candidate))
     if before is None or after is None:
         return GateRecord(GATE, "could-not-run", f"{promise.observation} is unavailable")
     if _holds(promise, before, after):
@@ -64,11 +64,6 @@ def _broken(promise: Promise, but: str) -> GateRecord:
 
 def _lines(numbers: frozenset[int]) -> str:
     return f"at line {', '.join(map(str, sorted(numbers)))} of the edited file"
-
-
-def _number(said: Said, name: str) -> float | None:
-    evidence = said.observations.get(name)
-    return float(evidence.value) if evidence is not None and isinstance(evidence.value, int | float) else None
 
 
 def _holds(promise: Promise, before: float, after: float) -> bool:

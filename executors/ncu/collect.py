@@ -47,8 +47,8 @@ def profile_command(
     require(command)
     by_name = not chosen.ncu_set and not chosen.sections
     what = what_to_collect(chosen, compute_capability() if by_name else None)
-    folder = tempfile.TemporaryDirectory(prefix="kdiag-ncu-")
-    return _finish(_start(what, options, report, command, os.environ, folder), show)
+    with tempfile.TemporaryDirectory(prefix="kdiag-ncu-") as folder:
+        return _finish(_start(what, options, report, command, os.environ, Path(folder) / LOG), show)
 
 
 def require(command: Sequence[str]) -> str:
@@ -78,7 +78,7 @@ def collect(workload: Workload, source: Path, kernel: str, metrics: Sequence[str
 
 @dataclass
 class Waiting:
-    """A profile whose ncu has started: its target loads torch, 5 s of the 8 that a profile takes, and waits for a source.
+    """A profile whose ncu has started: its target loads torch, half of what a profile takes (8 s on an H200), and waits.
 
     It ends with this process, however that ends: nothing holds the other end of its pipe then.
     """
@@ -86,6 +86,7 @@ class Waiting:
     workload: Workload
     kernel: str
     started: "_Started"
+    folder: "tempfile.TemporaryDirectory[str]"
     pipe: int
 
     def __post_init__(self) -> None:
@@ -96,7 +97,8 @@ class Waiting:
         """The report of this source; once."""
         os.write(self.pipe, str(source.absolute()).encode())
         try:
-            collected = _finish(self.started, _discard)
+            with self.folder:
+                collected = _finish(self.started, _discard)
         except Interrupted:
             raise KeyboardInterrupt from None
         except NoKernels:
@@ -123,37 +125,34 @@ def prepare(workload: Workload, kernel: str, metrics: Sequence[str], report: Pat
     descriptor = os.open(pipe, os.O_RDWR)  # to read as well, or it would wait for the target
     command = [sys.executable, "-m", "kdiag.executors.ncu.profile_target", str(workload.path), str(pipe)]
     try:
-        started = _start(("--metrics", ",".join(metrics)), options, report, command, env, folder)
+        log = Path(folder.name) / LOG
+        started = _start(("--metrics", ",".join(metrics)), options, report, command, env, log)
     except KdiagError as error:
         os.close(descriptor)
+        folder.cleanup()
         return NoCounters(str(error))
-    return Waiting(workload, kernel, started, descriptor)
+    return Waiting(workload, kernel, started, folder, descriptor)
 
 
 @dataclass(frozen=True)
 class _Started:
-    """An ncu that runs, and the folder with its log, which goes with it."""
+    """An ncu that runs, and the log that it writes."""
 
     process: subprocess.Popen[bytes]
-    folder: "tempfile.TemporaryDirectory[str]"
+    log: Path
     options: NcuOptions
     report: Path
 
 
 def _start(
-    what: Sequence[str],
-    options: NcuOptions,
-    report: Path,
-    command: Sequence[str],
-    env: Mapping[str, str],
-    folder: "tempfile.TemporaryDirectory[str]",
+    what: Sequence[str], options: NcuOptions, report: Path, command: Sequence[str], env: Mapping[str, str], log: Path
 ) -> _Started:
     """Check the report's place and start ncu. Raises UsageError, NcuMissing or NcuFailed."""
     ncu = require(command)
     _check_place(report)
-    words = command_line(ncu, what, options, report, Path(folder.name) / LOG, command)
+    words = command_line(ncu, what, options, report, log, command)
     try:
-        return _Started(start(words, env), folder, options, report)
+        return _Started(start(words, env), log, options, report)
     except OSError as error:
         raise NcuFailed(f"{ncu} does not start ({error.strerror or error}): install Nsight Compute again.") from error
 
@@ -161,9 +160,8 @@ def _start(
 def _finish(started: _Started, show: Callable[[str], object]) -> Collected:
     """The one place that waits for ncu: read what it said, and judge."""
     report = started.report
-    with started.folder as folder:
-        ended = watch(started.process, started.options.timeout_s, show)
-        heard = _hear(ended, Path(folder) / LOG)
+    ended = watch(started.process, started.options.timeout_s, show)
+    heard = _hear(ended, started.log)
     try:
         return judge(ended, heard, started.options, report)
     except ProfilerError:

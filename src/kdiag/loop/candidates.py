@@ -101,7 +101,9 @@ def _undecided(suggestions: tuple[Suggestion, ...], inputs: PlanInputs, request:
     """
     compiled = inputs.compiled
     open_ones = [s for s in suggestions if s.applicable and s.proposal is not None]
-    wanted = [*open_ones[:1], *(_rivals(open_ones, inputs)[:AT_ONCE] if len(compiled) < MOST_COMPILED else ())]
+    if not open_ones:
+        return []
+    wanted = [open_ones[0], *(_rivals(open_ones, inputs)[:AT_ONCE] if len(compiled) < MOST_COMPILED else ())]
     wanted += [s for s in open_ones if s.optimization == open_ones[0].optimization][: request.race]
     if request.thorough and not compiled:
         wanted += {s.optimization: s for s in reversed(open_ones)}.values()
@@ -120,7 +122,7 @@ def _rivals(open_ones: list[Suggestion], inputs: PlanInputs) -> list[Suggestion]
         if most >= max(TIE * open_ones[0].expected_speedup.mid, NOTHING):
             found.append((most, each))
     ranked = [each for _, each in sorted(found, key=lambda pair: -pair[0])]
-    return ranked + [s for s in searched(open_ones[0], open_ones) if s not in ranked] if open_ones else []
+    return ranked + [s for s in searched(open_ones[0], open_ones) if s not in ranked]
 
 
 def permitted(suggestions: tuple[Suggestion, ...], rounding: Rounding) -> tuple[Suggestion, ...]:

@@ -7,10 +7,9 @@ from datetime import datetime
 from importlib import metadata
 
 from kdiag import __version__
-from kdiag.diagnose.metrics import number
 from kdiag.loop.findings import Findings
 from kdiag.planner.experience import Experience, database
-from kdiag.records import ArrayArgument, CompileFailure, Iteration, PastTrial
+from kdiag.records import ArrayArgument, CompileFailure, Iteration, PastTrial, number
 from kdiag.workload import source_hash
 
 # What a kernel's source can hold that makes it another kind of kernel; the words are the names of the observations.

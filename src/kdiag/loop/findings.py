@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.diagnose.compiler.observe_products import from_products
-from kdiag.diagnose.metrics import number, with_derived
+from kdiag.diagnose.metrics import with_derived
 from kdiag.diagnose.profile import grid_of, launch_profile
 from kdiag.diagnose.report.read import ReportLaunch, read_launches
 from kdiag.diagnose.roofline import headroom_of
@@ -14,7 +14,7 @@ from kdiag.diagnose.source.read import read_source
 from kdiag.errors import UsageError
 from kdiag.loop.compiler import Compiler, of_kernel
 from kdiag.loop.least_work import configuration_of, least_work
-from kdiag.records import Compilation, CompileFailure, Diagnosis, Evidence, Observations
+from kdiag.records import Compilation, CompileFailure, Diagnosis, Evidence, Observations, number
 from kdiag.workload import Workload
 
 FIRST = 0  # the configuration that a bench profiles

@@ -4,7 +4,7 @@ Correctness is checked on the device before the first round, so that wrong code 
 its figures have no interval, and the winner still passes every gate and the full trial before it is kept.
 """
 
-import math
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -82,7 +82,7 @@ def _out(racer: Suggestion, answer: Trial | Died) -> Standing:
 
 def _score(speedups: Sequence[float], slower_pct: float) -> tuple[bool, float]:
     """No slower than it may be anywhere counts first, then the geometric mean."""
-    return min(speedups) >= 1 / (1 + slower_pct / 100), math.exp(math.fsum(map(math.log, speedups)) / len(speedups))
+    return min(speedups) >= 1 / (1 + slower_pct / 100), statistics.geometric_mean(speedups)
 
 
 def _knobs(variant: str) -> set[str]:

@@ -32,7 +32,7 @@ from kdiag.records.diagnosis import (
 )
 from kdiag.records.emulation import EmulatedCase, EmulatedConfiguration, EmulatedSource, EmulationCase, Fault, FaultKind
 from kdiag.records.experience import PastTrial
-from kdiag.records.observations import Evidence, EvidenceKind, Observations, Place, Scalar
+from kdiag.records.observations import Evidence, EvidenceKind, Observations, Place, Scalar, number
 from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant, parts
 from kdiag.records.run import (
     GATES,
@@ -107,5 +107,6 @@ __all__ = [
     "Verdict",
     "VerdictName",
     "failed",
+    "number",
     "parts",
 ]

@@ -101,6 +101,11 @@ class CompileEvidence:
     limited_by: str | None = None
     instructions: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def instruction_count(self) -> int:
+        """All machine instructions; 0 where none were counted."""
+        return sum(self.instructions.values())
+
 
 @dataclass(frozen=True)
 class CompileFailure:

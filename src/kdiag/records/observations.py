@@ -1,5 +1,6 @@
 """What was observed, where, and the names observations go by."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -34,3 +35,11 @@ class Evidence:
 # What is known about a launch, by canonical name (`dram_pct`, `compile.stack_bytes`, `source.exact_divisions`).
 # A name that is absent, or whose value is None, is unavailable; a test that needs it is not evaluated.
 Observations = Mapping[str, Evidence]
+
+
+def number(observations: Observations, name: str) -> float | None:
+    """Return the finite value of `name`, or None when it is unavailable. Booleans count as 0 and 1."""
+    evidence = observations.get(name)
+    if evidence is None or not isinstance(evidence.value, (int, float)):
+        return None
+    return float(evidence.value) if math.isfinite(evidence.value) else None
