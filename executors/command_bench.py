@@ -7,27 +7,31 @@ benchmark prints (`command_output`) or records (`pytest_report`).
 
 import os
 import signal
+import statistics
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag import isolate
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Trial
 from kdiag.executors.command_output import Measured, printed
-from kdiag.executors.paired_statistics import FEWEST, timing
+from kdiag.executors.ncu.collect import Command, NoCounters, collect_from
+from kdiag.executors.paired_statistics import FEWEST, timing_between
 from kdiag.executors.pytest_report import PytestReport, asking_for, read
 from kdiag.isolate import Died
 from kdiag.package_copy import member_of
-from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu
+from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, Observations
 from kdiag.workload import CommandWorkload
 
-# A round is three runs of the benchmark, so that a candidate costs one run of the tests and 18 of the benchmark, and
-# as many again where a gain has to be confirmed. Fewer rounds would prove no gain, but two show what is hopeless: slower
-# than every run of the parent by more than benchmarks differ from themselves, somewhere.
+# The parent is run before and after every run of the candidate: 13 runs of the benchmark, and one of the tests. Six rounds
+# are the fewest that prove a small gain. What is large shows sooner: from the second round on whether the candidate is
+# hopeless somewhere, from the third whether it gains much and loses nowhere, by any two runs that are compared.
 ROUNDS = FEWEST
-LOOK, HOPELESS = 2, 1.05
+RUNS = 2 * ROUNDS + 1
+HOPELESS_FROM, SETTLED_FROM = 2, 3
+MUCH, LITTLE = 1.05, 1.02
 NO_PYTHON = b"kdiag wrote this line: a command that runs this file has to fail now\n"
 
 
@@ -42,12 +46,17 @@ class _Ended:
 
 @dataclass(frozen=True)
 class CommandBench:
-    """Measures by running commands. `target` is the kernel file inside the worktree `root`."""
+    """Measures by running commands. `target` is the kernel file inside the worktree `root`.
+
+    `metrics` and `read_report` as in `DeviceBench`.
+    """
 
     workload: CommandWorkload
     root: Path
     target: Path
     card: Gpu | None
+    metrics: tuple[str, ...]
+    read_report: Callable[[Path, str], Observations]
     timeout_s: float = 600.0
 
     def gpu(self) -> Gpu | None:
@@ -69,29 +78,37 @@ class CommandBench:
         return Baseline((check,), tuple(rows))
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
-        """None: which launch of a test suite is the one to profile is not known; give a report instead."""
-        return Died("error", "commands do not say which launch to profile; record a report and pass it with --report")
+        """Profile the second launch of `kernel` by the benchmark command with Nsight Compute; the rest of it is not run."""
+        self.target.write_bytes(source.read_bytes())
+        with tempfile.TemporaryDirectory(prefix="kdiag-ncu-") as folder:
+            place = Path(folder)
+            env = self._environment(place / "report.xml")
+            command = Command(self.workload.bench, self.root, env)
+            answer = collect_from(command, kernel, self.metrics, place / "counters.ncu-rep")
+            if isinstance(answer, NoCounters):
+                return Died("error", f"{answer.reason.rstrip('.')}; a report of your own counts with --report")
+            return Counters(self.read_report(answer, kernel))
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
-        """Run the tests; if they pass, benchmark parent and candidate in turn, the parent twice a round."""
+        """Run the tests; if they pass, benchmark parent and candidate in turn until it is plain what to think of it."""
         check = self._test(candidate.read_bytes())
         if isinstance(check, Died) or not check.passed:
             return check if isinstance(check, Died) else Trial((check,), ())
-        rounds: list[tuple[dict[str, Measured], ...]] = []
-        for number in range(ROUNDS):
-            order = (parent, candidate, parent) if number % 2 else (parent, parent, candidate)
-            answers = [self._bench(source.read_bytes()) for source in order]
-            for answer in answers:
-                if isinstance(answer, Died):
-                    return answer
-            first, second, third = (answer for answer in answers if not isinstance(answer, Died))
-            rounds.append((first, third, second) if number % 2 else (first, second, third))
-            if len(rounds) == LOOK and _hopeless(rounds):
-                break
-        if len({frozenset(times) for answers in rounds for times in answers}) > 1:
-            reason = "the benchmark did not print a latency for the same configurations every time"
-            return Trial((check, ConfigurationCheck("benchmark", False, None, None, reason)), ())
-        return Trial((check,), tuple(_timings(rounds)))
+        runs: list[dict[str, Measured]] = []
+        timings: tuple[ConfigurationTiming, ...] = ()
+        for number in range(RUNS):
+            answer = self._bench((candidate if number % 2 else parent).read_bytes())
+            if isinstance(answer, Died):
+                return answer
+            runs.append(answer)
+            if answer.keys() != runs[0].keys():
+                reason = "the benchmark did not print a latency for the same configurations every time"
+                return Trial((check, ConfigurationCheck("benchmark", False, None, None, reason)), ())
+            if number and number % 2 == 0:
+                timings = timings_of(runs)
+                if plain(timings):
+                    break
+        return Trial((check,), timings)
 
     def _runs_another_file(self, source: bytes) -> Died | None:
         """What is wrong if a command succeeds though the target is no Python; the target is `source` again after."""
@@ -165,8 +182,7 @@ class CommandBench:
     def _told(self, timeout_s: float) -> str:
         if timeout_s == self.timeout_s:
             return f"{timeout_s:g} s"
-        runs = 3 * ROUNDS
-        return f"the {timeout_s:.0f} s left of this iteration, which runs the benchmark {runs} times: make it shorter"
+        return f"the {timeout_s:.0f} s left of this iteration, which runs the benchmark up to {RUNS} times: make it shorter"
 
     def _environment(self, report: Path) -> dict[str, str]:
         """The user's, but the target's package is found in the worktree first and pytest writes a report."""
@@ -180,19 +196,25 @@ class CommandBench:
         }
 
 
-def _timings(rounds: list[tuple[dict[str, Measured], ...]]) -> Iterator[ConfigurationTiming]:
-    for name in rounds[0][0]:
-        yield timing(name, *([answers[arm][name].ms for answers in rounds] for arm in range(3)))
+def timings_of(runs: Sequence[Mapping[str, Measured]]) -> tuple[ConfigurationTiming, ...]:
+    """The configurations of at least three runs, of parent and candidate in turn, the parent first and last."""
+    times = {name: [run[name].ms for run in runs] for name in runs[0]}
+    return tuple(timing_between(name, of[::2], of[1::2]) for name, of in times.items())
 
 
-def _hopeless(rounds: list[tuple[dict[str, Measured], ...]]) -> bool:
-    """Whether the candidate is plainly slower in some configuration, however often it would be measured."""
-    names = set.intersection(*(set(times) for answers in rounds for times in answers))
-    return any(
-        min(answers[2][name].ms for answers in rounds)
-        > HOPELESS * max(answers[arm][name].ms for answers in rounds for arm in range(2))
-        for name in names
-    )
+def plain(timings: Sequence[ConfigurationTiming]) -> bool:
+    """Whether more rounds would change no verdict: plainly slower somewhere, or much faster and nowhere slower."""
+    rounds = timings[0].samples
+    if rounds >= HOPELESS_FROM and any(timing.high < 1 / MUCH for timing in timings):
+        return True
+    much = statistics.geometric_mean(timing.speedup for timing in timings) >= MUCH
+    nowhere_slower = all(_faster(timing) or timing.low > 1 / LITTLE for timing in timings)
+    return rounds >= SETTLED_FROM and much and nowhere_slower and any(map(_faster, timings))
+
+
+def _faster(timing: ConfigurationTiming) -> bool:
+    """Any run of the candidate is faster than any of the parent, by twice what its runs differ."""
+    return timing.low > 1 + 2 * timing.noise_floor
 
 
 def _killed(command: str, answer: _Ended) -> Died:

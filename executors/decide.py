@@ -15,6 +15,7 @@ from kdiag.records import ConfigurationCheck, ConfigurationTiming, GateRecord, I
 from kdiag.rules.load_policies import Policy
 
 EXACT_UNITS = 2.0  # roundings to the output's type; a parent that is more exact forbids no more
+NOISE_FACTOR = 5.0
 _ROUNDING = 1e-9  # of the logarithms of a geometric mean, so that exactly 5 % counts as 5 %
 
 
@@ -59,10 +60,12 @@ def needs_confirmation(timings: Sequence[ConfigurationTiming], policy: Policy) -
 
     A small gain is, and one measured while the parent differed from itself by what counts as a regression: a card
     near its power limit drifts, and two samples of one drift agree with each other (seen on an H200: 3.3 % over the
-    parent at an A/A floor of 2.1 %, gone in the next process).
+    parent at an A/A floor of 2.1 %, gone in the next process). What gains NOISE_FACTOR times the floor is no drift.
     """
-    noisiest = max((timing.noise_floor for timing in timings), default=0.0) * 100
-    return bool(timings) and (gain_pct(timings) < policy.keep_pct or noisiest > policy.slower_pct)
+    if not timings:
+        return False
+    gain, noisiest = gain_pct(timings), max(timing.noise_floor for timing in timings) * 100
+    return gain < policy.keep_pct or (policy.slower_pct < noisiest and gain < NOISE_FACTOR * noisiest)
 
 
 def confirmation(

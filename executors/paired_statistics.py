@@ -58,7 +58,26 @@ def timing(name: str, parent: list[float], twin: list[float], candidate: list[fl
     """The candidate beside its parent in the configuration `name`; times in ms, round by round, `twin` those of the
     parent once more.
     """
-    ratio = paired_ratio(parent, candidate)
+    return _timing(name, parent, candidate, paired_ratio(parent, candidate), noise_floor(parent, twin))
+
+
+def timing_between(name: str, parent: list[float], candidate: list[float]) -> ConfigurationTiming:
+    """The same where every run of the candidate lies between two of the parent, which there is one more of.
+
+    The parent of a round is the geometric mean of its two, so that a steady drift cancels. Fewer than FEWEST rounds
+    claim no more than the extremes do: interval and noise floor hold the ratios of all pairs of runs. That all runs of
+    a candidate are faster than all of its parent is chance once in 35 at three rounds (the rank-sum test), once in 10 at two.
+    """
+    before, after = parent[:-1], parent[1:]
+    if len(candidate) < FEWEST:
+        middle = statistics.median(parent) / statistics.median(candidate)
+        ratio = Ratio(middle, min(parent) / max(candidate), max(parent) / min(candidate))
+        return _timing(name, parent, candidate, ratio, max(parent) / min(parent) - 1)
+    ratio = paired_ratio(np.sqrt(np.multiply(before, after)), candidate)
+    return _timing(name, parent, candidate, ratio, noise_floor(before, after))
+
+
+def _timing(name: str, parent: list[float], candidate: list[float], ratio: Ratio, floor: float) -> ConfigurationTiming:
     return ConfigurationTiming(
         configuration=name,
         parent_ms=statistics.median(parent),
@@ -66,7 +85,7 @@ def timing(name: str, parent: list[float], twin: list[float], candidate: list[fl
         speedup=ratio.median,
         low=ratio.low,
         high=ratio.high,
-        noise_floor=noise_floor(parent, twin),
+        noise_floor=floor,
         samples=len(candidate),
     )
 

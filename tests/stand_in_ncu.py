@@ -70,6 +70,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--kernel-name")
     parser.add_argument("--launch-skip", type=int, default=0)
     parser.add_argument("--launch-count", type=int)
+    parser.add_argument("--kill", choices=("yes", "no"))
     parser.add_argument("--nvtx", action="store_true")
     parser.add_argument("--nvtx-include", action="append")
     parser.add_argument("--export", required=True)
@@ -176,6 +177,8 @@ class StandIn:
             self.profile(index, name)
         if self.play == "no-report":
             return self.application.wait()
+        if chosen and self.given.kill == "yes":
+            self.application.kill()
         return self.finish(len(chosen))
 
     def hang(self, before: list[str], last: str) -> int:

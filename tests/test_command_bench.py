@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from kdiag.executors.bench import Baseline, Trial
+from kdiag.diagnose.report.read import read_launches
+from kdiag.executors.bench import Baseline, Counters, Trial
 from kdiag.executors.command_bench import CommandBench
 from kdiag.isolate import Died
 from kdiag.workload import CommandWorkload
+from ncu_machine import FILL, SOFTMAX, Machine, machine
+
+__all__ = ["machine"]
 
 
 def bench(folder: Path, test: str, measure: str, timeout_s: float = 30.0) -> CommandBench:
@@ -19,12 +23,22 @@ def bench(folder: Path, test: str, measure: str, timeout_s: float = 30.0) -> Com
         folder,
         target,
         None,
+        ("gpu__time_duration.sum",),
+        lambda report, kernel: read_launches(report, f"^{kernel}$")[0].observations,
         timeout_s,
     )
 
 
 # The "kernel" is a file that holds its own latency in ms.
 MEASURE = "import json; print(json.dumps({'latency_ms': float(open('kernel.py').read()), 'configuration': 'n'}))"
+# Several configurations on a machine that is slower with every run.
+DRIFTING = """
+import json, os
+runs = os.path.exists("runs") and os.path.getsize("runs")
+open("runs", "a").write(".")
+for name, ms in enumerate(eval(open("kernel.py").read())):
+    print(json.dumps({"latency_ms": ms * (1 + DRIFT) ** runs, "configuration": str(name)}))
+"""
 TEST = "float(open('kernel.py').read())"
 
 
@@ -39,18 +53,46 @@ def test_a_trial_pairs_parent_and_candidate(tmp_path: Path, sources: tuple[Path,
     answer = bench(tmp_path, "pass", MEASURE).trial(*sources)
     assert isinstance(answer, Trial)
     (timing,) = answer.timings
-    assert (answer.passed, timing.speedup, timing.noise_floor, timing.samples) == (True, 2.0, 0.0, 6)
+    assert (answer.passed, timing.speedup, timing.noise_floor, timing.samples) == (True, 2.0, 0.0, 3)
 
 
-@pytest.mark.parametrize(("ms", "rounds"), [("2.2", 2), ("2.05", 6)])
-def test_a_candidate_that_is_plainly_slower_is_not_measured_to_the_end(
-    tmp_path: Path, sources: tuple[Path, Path], ms: str, rounds: int
+# Speed-up by configuration, how far the machine's clock drifts from run to run, and how many rounds are measured.
+@pytest.mark.parametrize(
+    ("speedups", "drift", "rounds"),
+    [
+        ((2.0,), 0.0, 3),
+        ((2.0, 0.9), 0.0, 2),
+        ((1.2, 0.99), 0.0, 3),
+        ((1.2, 0.97), 0.0, 6),
+        ((1.06, 0.99), 0.01, 6),
+        ((0.97,), 0.0, 6),
+        ((1.04,), 0.0, 6),
+    ],
+)
+def test_a_candidate_is_measured_until_it_is_plain_what_to_think_of_it(
+    tmp_path: Path, sources: tuple[Path, Path], speedups: tuple[float, ...], drift: float, rounds: int
 ):
-    sources[1].write_text(ms)
-    answer = bench(tmp_path, "pass", MEASURE).trial(*sources)
+    sources[0].write_text(str([1.0] * len(speedups)))
+    sources[1].write_text(str([1 / speedup for speedup in speedups]))
+    answer = bench(tmp_path, "pass", DRIFTING.replace("DRIFT", str(drift))).trial(*sources)
     assert isinstance(answer, Trial)
-    assert answer.timings[0].samples == rounds
-    assert answer.timings[0].high < 1
+    assert {timing.samples for timing in answer.timings} == {rounds}
+    assert [timing.speedup for timing in answer.timings] == pytest.approx(speedups, rel=1e-3)
+
+
+def test_the_counters_are_those_of_a_launch_by_the_benchmark(
+    machine: Machine, tmp_path: Path, sources: tuple[Path, Path]
+):
+    machine.plays("good", FILL, SOFTMAX, SOFTMAX, SOFTMAX)
+    commands = bench(tmp_path, "pass", f"assert {TEST} == 1.0; import time; time.sleep(60)")
+    found = commands.counters(sources[1], "softmax_kernel")
+    assert isinstance(found, Counters)
+    assert found.observations
+    machine.plays("good", SOFTMAX)
+    missing = commands.counters(sources[1], "softmax_kernel")
+    assert isinstance(missing, Died)
+    assert "does not launch softmax_kernel twice" in missing.message
+    assert missing.message.endswith("with --report")
 
 
 def test_a_failing_test_means_no_timing(tmp_path: Path, sources: tuple[Path, Path]):

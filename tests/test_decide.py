@@ -90,7 +90,7 @@ def test_small_losses_do_not_add_up_to_a_regression():
 
 @pytest.mark.parametrize(
     ("speedup", "floor", "again"),
-    [(1.10, 0.002, False), (1.10, 0.021, True), (1.033, 0.002, True), (1.05, 0.02, False)],
+    [(1.10, 0.002, False), (1.10, 0.021, True), (1.2, 0.03, False), (1.033, 0.002, True), (1.05, 0.02, False)],
 )
 def test_small_or_noisy_gains_are_measured_again(speedup: float, floor: float, again: bool):
     timing = ConfigurationTiming("n=1", 1.0, 1.0 / speedup, speedup, speedup, speedup, floor, 50)

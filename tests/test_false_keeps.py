@@ -22,3 +22,10 @@ def test_no_kernel_is_kept_against_itself_and_a_gain_of_5_pct_is(name: str, roun
     for policy in map(load, names()):
         assert not any(kept(machine, rng, policy, rounds, 1.0) for _ in range(TRIALS)), policy.name
     assert sum(kept(machine, rng, load("adaptive"), rounds, 1.05) for _ in range(TRIALS)) >= 0.95 * TRIALS
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_nor_by_commands_which_stop_as_soon_as_it_is_plain(name: str):
+    rng = np.random.default_rng(11)
+    for policy in map(load, names()):
+        assert not any(kept(MACHINES[name], rng, policy, None, 1.0) for _ in range(TRIALS)), policy.name

@@ -33,6 +33,15 @@ class NoCounters:
     reason: str
 
 
+@dataclass(frozen=True)
+class Command:
+    """A command, with the folder and the environment that it runs in."""
+
+    words: Sequence[str]
+    folder: Path | None
+    env: Mapping[str, str]
+
+
 def profile_command(
     command: Sequence[str], options: NcuOptions, report: Path, show: Callable[[str], object]
 ) -> Collected:
@@ -48,7 +57,8 @@ def profile_command(
     by_name = not chosen.ncu_set and not chosen.sections
     what = what_to_collect(chosen, compute_capability() if by_name else None)
     with tempfile.TemporaryDirectory(prefix="kdiag-ncu-") as folder:
-        return _finish(_start(what, options, report, command, os.environ, Path(folder) / LOG), show)
+        started = _start(what, options, report, Command(command, None, os.environ), Path(folder) / LOG)
+        return _finish(started, show)
 
 
 def require(command: Sequence[str]) -> str:
@@ -96,28 +106,27 @@ class Waiting:
     def collect(self, source: Path) -> Path | NoCounters:
         """The report of this source; once."""
         os.write(self.pipe, str(source.absolute()).encode())
-        try:
-            with self.folder:
-                collected = _finish(self.started, _discard)
-        except Interrupted:
-            raise KeyboardInterrupt from None
-        except NoKernels:
-            return NoCounters(
-                f"ncu profiled nothing: {self.workload.path.name} does not launch {self.kernel} twice in its first "
-                "configuration."
+        with self.folder:
+            return _had(
+                lambda: self.started,
+                f"{self.workload.path.name} does not launch {self.kernel} twice in its first configuration",
             )
-        except TimedOut:
-            return NoCounters(f"ncu did not end within {WORKLOAD_S:g} s.")
-        except KdiagError as error:
-            return NoCounters(str(error))
-        if collected.report is None or collected.failed_kernels or collected.notes:
-            return NoCounters(" ".join(collected.notes))
-        return collected.report
+
+
+def collect_from(command: Command, kernel: str, metrics: Sequence[str], report: Path) -> Path | NoCounters:
+    """The same of the second launch of `kernel` by any command, which ends with it."""
+    options = NcuOptions(kernel=_exactly(kernel), launch_skip=1, launch_count=1, timeout_s=WORKLOAD_S, kill=True)
+    with tempfile.TemporaryDirectory(prefix="kdiag-ncu-") as folder:
+        log = Path(folder) / LOG
+        return _had(
+            lambda: _start(("--metrics", ",".join(metrics)), options, report, command, log),
+            f"the command does not launch {kernel} twice",
+        )
 
 
 def prepare(workload: Workload, kernel: str, metrics: Sequence[str], report: Path) -> Waiting | NoCounters:
     """Start what `collect` runs, up to the source, so that it can be had soon."""
-    options = NcuOptions(kernel=f"^{re.escape(kernel)}$", launch_skip=1, launch_count=1, timeout_s=WORKLOAD_S)
+    options = NcuOptions(kernel=_exactly(kernel), launch_skip=1, launch_count=1, timeout_s=WORKLOAD_S)
     env = {**os.environ, **isolate.environment.get(), "PYTHONDONTWRITEBYTECODE": "1"}
     folder = tempfile.TemporaryDirectory(prefix="kdiag-ncu-")
     pipe = Path(folder.name) / "source"
@@ -126,7 +135,7 @@ def prepare(workload: Workload, kernel: str, metrics: Sequence[str], report: Pat
     command = [sys.executable, "-m", "kdiag.executors.ncu.profile_target", str(workload.path), str(pipe)]
     try:
         log = Path(folder.name) / LOG
-        started = _start(("--metrics", ",".join(metrics)), options, report, command, env, log)
+        started = _start(("--metrics", ",".join(metrics)), options, report, Command(command, None, env), log)
     except KdiagError as error:
         os.close(descriptor)
         folder.cleanup()
@@ -144,15 +153,17 @@ class _Started:
     report: Path
 
 
-def _start(
-    what: Sequence[str], options: NcuOptions, report: Path, command: Sequence[str], env: Mapping[str, str], log: Path
-) -> _Started:
+def _exactly(kernel: str) -> str:
+    return f"^{re.escape(kernel)}$"
+
+
+def _start(what: Sequence[str], options: NcuOptions, report: Path, command: Command, log: Path) -> _Started:
     """Check the report's place and start ncu. Raises UsageError, NcuMissing or NcuFailed."""
-    ncu = require(command)
+    ncu = require(command.words)
     _check_place(report)
-    words = command_line(ncu, what, options, report, log, command)
+    words = command_line(ncu, what, options, report, log, command.words)
     try:
-        return _Started(start(words, env), log, options, report)
+        return _Started(start(words, command.env, command.folder), log, options, report)
     except OSError as error:
         raise NcuFailed(f"{ncu} does not start ({error.strerror or error}): install Nsight Compute again.") from error
 
@@ -168,6 +179,23 @@ def _finish(started: _Started, show: Callable[[str], object]) -> Collected:
         if not heard.profiled:
             report.unlink(missing_ok=True)
         raise
+
+
+def _had(start_it: Callable[[], _Started], nothing: str) -> Path | NoCounters:
+    """The report of one launch; why there is none, which is `nothing` where no such launch was seen."""
+    try:
+        collected = _finish(start_it(), _discard)
+    except Interrupted:
+        raise KeyboardInterrupt from None
+    except NoKernels:
+        return NoCounters(f"ncu profiled nothing: {nothing}.")
+    except TimedOut:
+        return NoCounters(f"ncu did not end within {WORKLOAD_S:g} s.")
+    except KdiagError as error:
+        return NoCounters(str(error))
+    if collected.report is None or collected.failed_kernels or collected.notes:
+        return NoCounters(" ".join(collected.notes))
+    return collected.report
 
 
 def _hear(ended: Ended, log: Path) -> Heard:

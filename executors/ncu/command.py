@@ -23,7 +23,7 @@ class NcuOptions:
 
     `set_name` is a set of `metric_sets.toml`; `kernel` a regular expression on the Python name or the symbol;
     `launch_skip` and `launch_count` count launches of these kernels; `nvtx_include` are expressions of ncu's
-    `--nvtx-include`; `timeout_s` bounds the whole run.
+    `--nvtx-include`; `timeout_s` bounds the whole run. With `kill` the command ends with its last profiled launch.
     """
 
     set_name: str = "minimal"
@@ -32,6 +32,7 @@ class NcuOptions:
     launch_count: int | None = None
     nvtx_include: tuple[str, ...] = ()
     timeout_s: float = 600.0
+    kill: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,8 @@ def command_line(
         words += ["--launch-skip", str(options.launch_skip)]
     if options.launch_count is not None:
         words += ["--launch-count", str(options.launch_count)]
+    if options.kill:
+        words += ["--kill", "yes"]
     if options.nvtx_include:
         words += ["--nvtx", *(word for each in options.nvtx_include for word in ("--nvtx-include", each))]
     words += ["--export", _literal(report), "--log-file", _literal(log)]

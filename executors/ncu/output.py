@@ -88,7 +88,7 @@ def _partial(ended: Ended, heard: Heard, options: NcuOptions) -> tuple[str, ...]
         return (f"The run was stopped after {options.timeout_s:g} s{_while(heard)}; {held}.",)
     if heard.failed or heard.launch_failed:
         return ()
-    if heard.application_exit or ended.exit_code:
+    if (heard.application_exit or ended.exit_code) and not options.kill:
         return (f"{_application(ended, heard)}; {held}.",)
     return ()
 

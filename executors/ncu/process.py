@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, Literal
 
 POLL_S = 0.2
@@ -48,10 +49,14 @@ def run(command: Sequence[str], env: Mapping[str, str], timeout_s: float, show: 
     return watch(start(command, env), timeout_s, show)
 
 
-def start(command: Sequence[str], env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start `command` without input, in a process group of its own. Raises OSError when that cannot be."""
+def start(command: Sequence[str], env: Mapping[str, str], folder: Path | None = None) -> subprocess.Popen[bytes]:
+    """Start `command` without input, in a process group of its own, in `folder` (default: the current one).
+
+    Raises OSError when that cannot be.
+    """
     return subprocess.Popen(
         command,
+        cwd=folder,
         env=dict(env),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -184,15 +184,15 @@ def _bench(plan: Plan, worktree: Worktree) -> Bench | None:
     if request.replay is not None:
         return ReplayBench(request.replay)
     bench: Bench
+    capability = plan.gpu.compute_capability if plan.gpu else None
+    names = counters(parse_capability(capability) if capability else None)
     if isinstance(described, CommandWorkload):
-        bench = CommandBench(described, worktree.path, worktree.file, plan.gpu)
+        bench = CommandBench(described, worktree.path, worktree.file, plan.gpu, names, _observations)
     elif plan.gpu is None:
         return None
     else:
         if plan.gpus:  # for what is not spread, such as profiling
             isolate.environment.set({gpu_pool.VISIBLE: plan.gpus[0]})
-        capability = plan.gpu.compute_capability
-        names = counters(parse_capability(capability) if capability else None)
         bench = device = DeviceBench(described, plan.gpu, names, _observations, gpus=gpu_pool.executors(plan.gpus))
         if request.report is None:
             device.get_ready(plan.kernel)  # it loads while the baseline is checked
