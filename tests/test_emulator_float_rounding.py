@@ -1,7 +1,6 @@
 """Float arithmetic rounds the exact result once: against rational arithmetic, in every format and rounding mode."""
 
 import math
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 
 ct = pytest.importorskip("cuda.tile")
 pytest.importorskip("ml_dtypes")
-pytestmark = pytest.mark.compiler
+pytestmark = [pytest.mark.compiler, pytest.mark.filterwarnings("error")]
 
 from exact_rounding import MODES, check, operands, pairs, rounded
 from kdiag.executors.emulator import arithmetic
@@ -17,13 +16,6 @@ from kdiag.executors.emulator.dtypes import float_format, numpy_dtype, widen
 
 Mode = ct.RoundingMode
 FLOATS = (ct.float64, ct.float32, ct.float16, ct.bfloat16)
-
-
-@pytest.fixture(autouse=True)
-def no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
 
 
 def quiet(function, *args):

@@ -89,6 +89,7 @@ def test_a_card_without_metrics_and_an_unknown_pass_say_so():
         runs_of(CHOSEN, ("l3",))
 
 
+# Their values have four digits.
 RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("pm_*.json.xz"))
 
 

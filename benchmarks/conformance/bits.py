@@ -19,7 +19,6 @@ SIGNED = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 UNSIGNED = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
 INTEGERS = (*UNSIGNED, *SIGNED)
 DTYPES = ("bool", *INTEGERS, *FLOATS)
-FINITE_SPECIALS = (0.0, -0.0, 1.0, -1.0, 0.5, -1.5, 2.0, -3.0, 7.25, 0.1)
 
 
 def width(dtype: str) -> int:

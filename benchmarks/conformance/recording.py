@@ -12,8 +12,6 @@ from typing import Any
 from agreement import kept
 from case import HASH_BYTES, Case
 
-STATUSES = ("recorded", "refused", "failed", "died")
-
 
 @dataclass(frozen=True)
 class Result:

@@ -1,6 +1,6 @@
 """Makes what `extract.py` wrote small enough to keep beside the tests: `prune.py IN.json OUT.json.xz`.
 
-Six digits of what counters say; what is computed from them is computed again when it is read.
+Four digits of what counters say; what is computed from them is computed again when it is read.
 """
 
 import json
@@ -15,8 +15,8 @@ TEXT = 80  # characters of a rule's message; the end of it names the limit
 
 
 def digits(value: Any) -> Any:
-    """A float with six digits, anything else as it is."""
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    """A float with four digits, anything else as it is."""
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def launch(row: dict[str, Any]) -> dict[str, Any]:

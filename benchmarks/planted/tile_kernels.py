@@ -5,7 +5,6 @@ The fault is in the name: `<fault>_slow` has it, `<fault>_fast` does not. Fused-
 
 import cuda.tile as ct
 
-LOG2E = 1.4426950408889634
 Const = ct.Constant[int]
 
 

@@ -31,15 +31,6 @@ class Table:
         """The optimizations, in the registry's order."""
         return tuple(dict.fromkeys(offer.optimization for offer in self.offers))
 
-    @cached_property
-    def reasons(self) -> Mapping[str, int]:
-        """Why edits do not apply, the most frequent first, numbered from 1; without what is said of one kernel alone."""
-        counted = Counter(filter(None, map(self.reason, *zip(*self._cells(), strict=True))))
-        return {reason: number for number, (reason, count) in enumerate(counted.most_common(), 1) if count > 1}
-
-    def _cells(self) -> Iterator[tuple[Kernel, str]]:
-        return ((kernel, edit) for kernel in self.known for edit in self.edits)
-
     def of(self, kernel: Kernel, edit: str) -> list[Offer]:
         """The offers of one edit for one kernel."""
         return [one for one in self.offers if (one.kernel, one.optimization) == (kernel, edit)]
@@ -47,13 +38,6 @@ class Table:
     def verdicts(self, kernel: Kernel, edit: str) -> list[Judged]:
         """What became of those that apply."""
         return [one for one in self.judged if (one.offer.kernel, one.offer.optimization) == (kernel, edit)]
-
-    def reason(self, kernel: Kernel, edit: str) -> str:
-        """Why the most promising variant does not apply; "" if any variant does."""
-        offers = self.of(kernel, edit)
-        if not offers or any(one.said != "skipped" for one in offers):
-            return ""
-        return _general(offers[0].text)
 
 
 def _general(reason: str) -> str:
@@ -63,7 +47,7 @@ def _general(reason: str) -> str:
 
 
 def cell(table: Table, kernel: Kernel, edit: str) -> str:
-    """A: passes every gate that needs no GPU; "=": only no-ops; x and the gate; "-" and the reason; "!": a bug."""
+    """A: passes every gate that needs no GPU; "=": only no-ops; x and the gate; "-": does not apply; "!": a bug."""
     if any(one.said in ("failed", "crashed") for one in table.of(kernel, edit)):
         return "!"
     verdicts = table.verdicts(kernel, edit)
@@ -74,8 +58,7 @@ def cell(table: Table, kernel: Kernel, edit: str) -> str:
     if verdicts:
         stops = {one.stopped for one in verdicts} - {"no-op"}
         return f"x{''.join(sorted(GATES[stop] for stop in stops))}" if stops else "="
-    reason = table.reason(kernel, edit)
-    return f"-{table.reasons.get(reason, '')}" if reason else ""
+    return "-"
 
 
 def totals(table: Table) -> dict[str, object]:
@@ -138,7 +121,6 @@ def as_markdown(table: Table) -> str:
     edits = [edit for edit in table.edits if edit not in usual]
     rows = [f"| {_name(kernel)} | {' | '.join(cell(table, kernel, e) for e in edits)} |" for kernel in table.known]
     figures = [f"| {name} | {value} |" for name, value in totals(table).items() if name != "seconds"]
-    reasons = [f"{number}. {reason}" for reason, number in table.reasons.items()]
     bugs = _bugs(table) or ["Nothing."]
     parts = [
         HEAD,
@@ -147,9 +129,6 @@ def as_markdown(table: Table) -> str:
         LEGEND,
         "\n".join([f"| kernel | {' | '.join(edits)} |", "|---" * (len(edits) + 1) + "|", *rows]),
         "\n".join(f"* {edit}: {line}" for edit, line in usual.items()),
-        "## Why an edit does not apply",
-        "What the most promising variant says; names and numbers are left out, and what is said of one kernel alone.",
-        "\n".join(reasons),
         "## What the gates stopped",
         "\n".join(_stopped(table.judged)) or "Nothing.",
         "## Wrong results, failures and edits that apply twice",
@@ -225,4 +204,4 @@ two of the small calls of a kernel; *wrong* is judged by all of them. Written by
 
 LEGEND = """`A`: applies, and at least one variant passes every gate that needs no GPU. `=`: applies and changes no machine
 code. `x`: every variant is stopped, by the compiler (`c`), because the promised effect is not there or registers spill
-(`e`), or because the emulation differs (`m`). `-`: does not apply; the number is the reason below. `!`: a bug."""
+(`e`), or because the emulation differs (`m`). `-`: does not apply (`--json FILE` has the reasons). `!`: a bug."""
