@@ -1,4 +1,4 @@
-"""Runs a kernel's source on the CPU, before and after an edit, on NumPy arrays or torch tensors."""
+"""Edits a source, and runs a kernel or the wrapper of any version in the emulator, where everything at fault raises."""
 
 import atexit
 import shutil
@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
@@ -26,12 +27,38 @@ def module_of(source: str) -> ModuleType:
 
 
 def run(source: str, kernel: str, grid: Sequence[int], arguments: Sequence[Any]):
-    """Launch a kernel under the emulator; anything at fault raises."""
+    """Launch a kernel."""
     ct = pytest.importorskip("cuda.tile")
     from kdiag.executors.emulator import emulate
 
     with emulate():
         ct.launch(None, tuple(grid), getattr(module_of(source), kernel), tuple(arguments))
+
+
+def called(source: str, wrapper: str, *arguments: Any) -> Any:
+    """What the launch wrapper of a source returns."""
+    from kdiag.executors.emulator import emulate
+
+    function = getattr(module_of(source), wrapper)
+    with emulate():
+        return function(*arguments)
+
+
+def launched(source: str, output: tuple[int, ...], *arguments: Any) -> Any:
+    """What `launch(stream, *arrays, output, *numbers)` of a source writes."""
+    from kdiag.executors.emulator import emulate
+
+    arrays = [value for value in arguments if isinstance(value, np.ndarray)]
+    rest = [value for value in arguments if not isinstance(value, np.ndarray)]
+    with emulate() as emulation:
+        written = emulation.empty(output)
+        module_of(source).launch(None, *arrays, written, *rest)
+    return written
+
+
+def numbers(*shape: int) -> Any:
+    """Random float32 numbers, the same for the same shape."""
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
 
 
 def edited(edit: Edit, source: str, kernel: str, variant: str, launches: tuple[Launch, ...] = ()) -> str:

@@ -3,9 +3,8 @@
 from typing import Any
 
 import numpy as np
-import pytest
 
-from edit_emulation import module_of
+from edit_emulation import run
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
 
 HEAD = "import cuda.tile as ct\n\n\n@ct.kernel\ndef k({parameters}):\n{body}"
@@ -34,16 +33,7 @@ def launch(source: str, grid: tuple[int, ...], values: list[Any]) -> Launch:
 
 
 def results(source: str, grid: tuple[int, ...], values: list[Any]) -> list[Any]:
-    """The arrays after a launch; a fault in it raises."""
-    ct = pytest.importorskip("cuda.tile")
-    from kdiag.executors.emulator import emulate
-
+    """The arrays after a launch."""
     given = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
-    with emulate():
-        ct.launch(None, grid, module_of(source).k, tuple(given))
+    run(source, "k", grid, given)
     return [value for value in given if isinstance(value, np.ndarray)]
-
-
-def numbers(*shape: int) -> Any:
-    """Random float32 numbers, the same for the same shape."""
-    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)

@@ -139,7 +139,7 @@ def test_a_skeleton_compiles(idea: Idea):
 
     from cuda.tile.compilation import export_kernel
 
-    from emulated_wrappers import module_of
+    from edit_emulation import module_of
     from kdiag.cutile.signature import signature
 
     source = idea.skeleton.replace("KERNEL", "mine")
@@ -156,15 +156,15 @@ def test_a_skeleton_compiles(idea: Idea):
 def test_a_sum_in_parts_and_a_batch_are_right():
     torch = pytest.importorskip("torch")
     pytest.importorskip("cuda.tile")
-    from emulated_wrappers import run
+    from edit_emulation import called
 
     by_title = {idea.title: idea.skeleton.replace("KERNEL", "mine") for idea in SKELETONS}
     x = torch.randint(0, 9, (3, 2500)).float()
-    sums = run(by_title["Split a reduction over more blocks (split-K)"], "mine_in_parts", x, 4, 256)
+    sums = called(by_title["Split a reduction over more blocks (split-K)"], "mine_in_parts", x, 4, 256)
     assert torch.equal(sums, x.sum(1))
     sources = [torch.randn(n) for n in (1, 255, 1000)]
     results = [torch.zeros_like(source) for source in sources]
-    run(by_title["One launch over lists of arrays"], "mine_all", sources, results, 256)
+    called(by_title["One launch over lists of arrays"], "mine_all", sources, results, 256)
     assert all(map(torch.equal, sources, results))
 
 

@@ -1,12 +1,8 @@
 """What searched launches compute: as the plain ones, whatever the search does to its arguments; and how often they search."""
 
-import atexit
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -15,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 ct = pytest.importorskip("cuda.tile")
 
+import edit_emulation
 from edit_emulation import refused
 from kdiag.executors.edits.autotune import Autotune
 from kdiag.executors.edits.base import Applied, Subject
@@ -23,7 +20,6 @@ from kdiag.executors.edits.examples.autotune_legacy import LEGACY
 from kdiag.executors.edits.examples.autotune_spaces import BEFORE as PRODUCT
 from kdiag.executors.emulator import emulate
 from kdiag.records import ArrayArgument, Launch, TuningSpace, Variant
-from kdiag.workload import load_module
 
 pytestmark = pytest.mark.slow
 
@@ -53,12 +49,7 @@ def edited(source: str, kernel: str, name: str, target: str = "sm_90", **setting
     return outcome.source
 
 
-def module_of(source: str) -> ModuleType:
-    """The imported source, fresh for every text; cuTile reads a kernel's text from its file."""
-    folder = Path(tempfile.mkdtemp(prefix="kdiag-tuned-"))
-    atexit.register(shutil.rmtree, folder)
-    (folder / "tuned.py").write_text(source)
-    return load_module(folder / "tuned.py", search=folder)
+module_of = edit_emulation.module_of.__wrapped__  # fresh for every call: what a search found is kept in the module
 
 
 class Searches:

@@ -10,7 +10,7 @@ pytest.importorskip("cuda.tile")
 
 def launches(source: str, sources: list[object], results: list[object]) -> int:
     """How many launches the wrapper makes."""
-    from emulated_wrappers import module_of
+    from edit_emulation import module_of
     from kdiag.executors.emulator import emulate
 
     with emulate() as emulation:
@@ -69,7 +69,7 @@ def test_the_kernel_over_lists_compiles(target: str):
 
     from cuda.tile.compilation import export_kernel
 
-    from emulated_wrappers import module_of
+    from edit_emulation import module_of
     from kdiag.cutile.signature import signature
 
     kernel = module_of(BATCHED).cast_kernel_batched

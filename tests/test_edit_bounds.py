@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edit_emulation import edited, refused
-from edited_launches import launched, random
+from edit_emulation import edited, launched, numbers, refused
 from kdiag.executors.edits.bounds import Bounds
 from kdiag.executors.edits.examples.bounds import ADDED, SOFTMAX
 
@@ -68,14 +67,14 @@ def unchecked(source: str, kernel: str, variant: str = "all") -> str:
 def test_a_vector_of_any_length(length: int, variant: str):
     source = ADDED.replace(", check_bounds=CHECK_BOUNDS", "").replace(", CHECK_BOUNDS: ct.Constant[bool]", "")
     source = source.replace(", check_bounds)", ")").replace("    check_bounds = ", "    unused = ")
-    x = random(length)
+    x = numbers(length)
     assert np.array_equal(launched(unchecked(source, "double", variant), (length,), x), x + x)
 
 
 @given(rows=st.integers(1, 5), width=st.integers(1, 40), offset=st.integers(0, 9), over=st.integers(-3, 9))
 @settings(max_examples=40, deadline=None)
 def test_any_shape_offset_and_width(rows: int, width: int, offset: int, over: int):
-    x, w = random(rows, max(1, width + offset + over)), random(40)
+    x, w = numbers(rows, max(1, width + offset + over)), numbers(40)
     arguments = (x, w, width, offset, 8)
     before = launched(LAUNCHED, (rows, width), *arguments)
     assert np.array_equal(launched(unchecked(LAUNCHED, "scale"), (rows, width), *arguments), before)
@@ -85,13 +84,13 @@ def test_any_shape_offset_and_width(rows: int, width: int, offset: int, over: in
 def test_a_stored_accumulator(width: int):
     after = unchecked(SUM, "total")
     assert "ct.store(y, (row, 0), acc * 2.0, check_bounds=CHECK_BOUNDS)" in after
-    x = random(3, width)
+    x = numbers(3, width)
     assert np.array_equal(launched(after, (3, 8), x, 8), launched(SUM, (3, 8), x, 8))
 
 
 @pytest.mark.parametrize("width", [1, 7, 63, 64])
 def test_a_row_that_fills_its_tile_is_not_padded(width: int):
-    x = random(5, width)
+    x = numbers(5, width)
     before = launched(SOFTMAX, x.shape, x, 64)
     assert np.array_equal(launched(unchecked(SOFTMAX, "softmax"), x.shape, x, 64), before)
 
@@ -101,7 +100,7 @@ def test_a_guard_that_is_wrong_is_caught():
 
     wrong = unchecked(LAUNCHED, "scale").replace("check_bounds = (", "check_bounds = False and (")
     assert wrong.count("False and") == 1
-    arguments = (random(3, 21), random(40), 13, 4, 8)
+    arguments = (numbers(3, 21), numbers(40), 13, 4, 8)
     with pytest.raises(EmulationError, match="out-of-bounds"):
         launched(wrong, (3, 13), *arguments)
 

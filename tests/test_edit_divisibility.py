@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edit_compilation import compile_to_cubin
-from edit_emulation import edited
-from edited_launches import launched, module_of, random
+from edit_emulation import edited, launched, module_of, numbers
 from kdiag.diagnose.compiler.cubin import read_cubin
 from kdiag.executors.edits.base import Skipped, Subject
 from kdiag.executors.edits.divisibility import Divisibility
@@ -25,7 +24,7 @@ ROWS, WINDOW = _rows(declared=False), _window(declared=False)
 def test_rows_of_any_stride(rows: int, stride: int):
     from kdiag.executors.emulator import emulate
 
-    x = random(64 + stride * rows)
+    x = numbers(64 + stride * rows)
     results = []
     for source in (ROWS, edited(Divisibility(), ROWS, "double", "stride")):
         with emulate(on_fault="record") as emulation:
@@ -38,7 +37,7 @@ def test_rows_of_any_stride(rows: int, stride: int):
 
 @pytest.mark.parametrize("first", [0, 1, 15, 16, 32])
 def test_a_window_from_any_column(first: int):
-    x = random(3, 64)
+    x = numbers(3, 64)
     after = edited(Divisibility(), WINDOW, "window", "first")
     assert np.array_equal(launched(after, (3, 16), x, first, 16), launched(WINDOW, (3, 16), x, first, 16))
 
@@ -48,7 +47,7 @@ def test_a_guard_that_is_wrong_is_caught():
 
     wrong = edited(Divisibility(), WINDOW, "window", "first").replace("16 if first % 16 == 0 else 1", "16")
     with pytest.raises(EmulationError, match="assumption"):
-        launched(wrong, (3, 16), random(3, 64), 7, 16)
+        launched(wrong, (3, 16), numbers(3, 64), 7, 16)
 
 
 @pytest.mark.compiler

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from edit_compilation import compile_to_cubin
-from edit_emulation import edited
-from edited_launches import launched, random
+from edit_emulation import edited, launched, numbers
 from kdiag.diagnose.compiler.cubin import read_cubin
 from kdiag.executors.edits.base import Skipped, Subject
 from kdiag.executors.edits.latency import MOST_VARIANTS, Latency
@@ -51,7 +50,7 @@ def test_kinds_in_loops_come_before_all_and_single_accesses():
 @pytest.mark.parametrize("variant", names())
 @pytest.mark.parametrize("width", [1, 13, 64])
 def test_every_variant_computes_the_same(variant: str, width: int):
-    x, w = random(2, width), random(8)
+    x, w = numbers(2, width), numbers(8)
     before = launched(SOURCE, x.shape, x, w, 8)
     assert np.array_equal(launched(edited(Latency(), SOURCE, "scale", variant), x.shape, x, w, 8), before)
 

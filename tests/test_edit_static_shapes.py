@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from edit_compilation import compile_to_cubin
-from edit_emulation import edited, refused
-from edited_launches import launched, random
+from edit_emulation import edited, launched, numbers, refused
 from kdiag.diagnose.compiler.cubin import read_cubin
 from kdiag.executors.edits.base import Applied, Subject
 from kdiag.executors.edits.examples.static_shapes import SAME
@@ -32,7 +31,7 @@ def launch(stream, x, y, tile):
 @pytest.mark.parametrize("shape", [(1, 1), (3, 100), (5, 127), (2, 128)])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_rows_of_any_length(shape: tuple[int, int], variant: str):
-    x = random(*shape)
+    x = numbers(*shape)
     after = edited(StaticShapes(), SOURCE, "norm", variant, SAME)
     assert np.array_equal(launched(after, shape, x, 128), launched(SOURCE, shape, x, 128))
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulated_edits import kernel, launch, numbers, results
+from edit_emulation import numbers
+from emulated_edits import kernel, launch, results
 from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
 from kdiag.executors.edits.tile_load_store import INVERSE, TileLoadStore
 from kdiag.records import Launch, Variant

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edit_emulation import called
 from kdiag.executors.edits.base import Applied, Example, Skipped, Subject
 from kdiag.executors.edits.examples.split_rows import ROWS
 from kdiag.executors.edits.examples.tile_sizes import DOUBLE, FROM_DATA, MATMUL
@@ -75,9 +76,7 @@ def inputs(kernel: str, *extents: int) -> list[object]:
 
 
 def same(before: str, after: str, wrapper: str, *arguments: object) -> bool:
-    from emulated_wrappers import run
-
-    return torch.equal(run(before, wrapper, *arguments), run(after, wrapper, *arguments))
+    return torch.equal(called(before, wrapper, *arguments), called(after, wrapper, *arguments))
 
 
 @pytest.mark.parametrize("extents", [(1, 1, 1), (3, 331, 7), (5, 2500, 2)])
@@ -89,9 +88,7 @@ def test_the_edited_example_computes_the_same(example: Example, extents: tuple[i
     if wrapper != "matmul" or example.settings.get("tile_k") is None:
         assert same(example.before, example.after, wrapper, *arguments)
     else:
-        from emulated_wrappers import run
-
-        first, second = (run(source, wrapper, *arguments) for source in (example.before, example.after))
+        first, second = (called(source, wrapper, *arguments) for source in (example.before, example.after))
         torch.testing.assert_close(first, second)
 
 
@@ -111,14 +108,12 @@ def test_a_row_that_is_split_is_written_once_and_completely(columns: int):
 
 
 def test_a_bound_on_a_chunk_changes_only_the_order_of_a_sum():
-    from emulated_wrappers import run
-
     outcome = EDIT.apply(Subject(CHUNKS, "sum_kernel"), Variant("G", "tile=512", {"tile": 512}))
     assert isinstance(outcome, Applied)
     assert outcome.safety == "changes-rounding"
     assert "tile = min(512, min(limit, next_power_of_2(n)))" in outcome.source
     x = torch.randn(3, 2500)
-    torch.testing.assert_close(run(CHUNKS, "row_sums", x), run(outcome.source, "row_sums", x))
+    torch.testing.assert_close(called(CHUNKS, "row_sums", x), called(outcome.source, "row_sums", x))
 
 
 def test_a_size_that_a_reduction_takes_whole_is_not_bounded():

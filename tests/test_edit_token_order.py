@@ -12,19 +12,12 @@ from kdiag.executors.edits.token_order import TokenOrder
 from kdiag.records import CompileEvidence, CompileFailure, Launch
 
 torch = pytest.importorskip("torch")
-ct = pytest.importorskip("cuda.tile")
+pytest.importorskip("cuda.tile")
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 applied, refused = partial(edit_emulation.edited, TokenOrder()), partial(edit_emulation.refused, TokenOrder())
-
-
-def launched(source: str, kernel: str, grid: tuple[int, ...], *arguments: object):
-    from kdiag.executors.emulator import emulate
-
-    with emulate():
-        ct.launch(None, grid, getattr(edit_emulation.module_of(source), kernel), arguments)
 
 
 @pytest.mark.parametrize("columns", [65, 127, 128, 200])
@@ -35,7 +28,7 @@ def test_halves_that_are_loaded_first_are_scaled_as_before(source: str, columns:
     rows = 5 if source == NEXT else 10
     edited = applied(source, "halves_kernel", "loads-first")
     for text, array in ((source, first), (edited, second)):
-        launched(text, "halves_kernel", (rows,), array, 64)
+        edit_emulation.run(text, "halves_kernel", (rows,), (array, 64))
     assert torch.equal(first, second)
 
 
@@ -45,7 +38,7 @@ def test_sums_in_any_order_are_the_sums(columns: int):
     edited = applied(SUMS, "sums_kernel", "relaxed-atomics")
     for text in (SUMS, edited):
         totals = torch.zeros(columns)
-        launched(text, "sums_kernel", (3, 4), x, totals, 64)
+        edit_emulation.run(text, "sums_kernel", (3, 4), (x, totals, 64))
         assert torch.equal(totals, x.sum(0))
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from emulated_edits import kernel, numbers, results
+from edit_emulation import numbers
+from emulated_edits import kernel, results
 from kdiag.executors.edits.base import Applied, Skipped, Subject
 from kdiag.executors.edits.without_tma import WithoutTma
 from kdiag.records import Variant

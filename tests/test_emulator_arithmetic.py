@@ -54,6 +54,11 @@ def test_float_remainder_and_floor(dtype):
     check(arithmetic.binary("floordiv", x, y, dtype), quotients, lambda value: float(np.floor(value)), "floordiv")
 
 
+def test_the_remainder_of_integers_has_the_sign_of_the_dividend():
+    x, y = np.int32([7, -7, 7, -7, -(2**31), 5]), np.int32([3, 3, -3, -3, -1, 0])
+    assert arithmetic.binary("c_mod", x, y, ct.int32).tolist() == [1, -1, 1, -1, 0, 0]
+
+
 @pytest.mark.parametrize("dtype", [ct.float32, ct.float16, ct.bfloat16], ids=str)
 @pytest.mark.parametrize("fn", ["exp", "log"])
 def test_exp_and_log_are_correctly_rounded(fn, dtype):

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from emulated_edits import kernel, numbers
+from edit_emulation import numbers
+from emulated_edits import kernel
 
 
 @dataclass(frozen=True)
