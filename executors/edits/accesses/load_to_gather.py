@@ -15,6 +15,7 @@ from kdiag.executors.edits.accesses.scalars import is_compile_time
 from kdiag.executors.edits.accesses.tile_shapes import shape_text, surrounding_reshape, tile_shape
 from kdiag.executors.edits.syntax.kernel_source import argument, integer, keyword, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
+from kdiag.executors.edits.syntax.operands import operand
 
 ONE_ELEMENT = "its tile is one element"
 UNTRANSLATABLE = ("memory_order", "memory_scope")
@@ -155,16 +156,9 @@ def _indices(kernel: KernelView, elements: _Elements) -> str:
             steps = f"{kernel.tile}.arange({size}, dtype={kernel.tile}.int32)"
             around = [":" if position == wide else "None" for position in range(rank)]
             steps = steps if rank == 1 else f"{steps}[{', '.join(around)}]"
-            parts[axis] = steps if index == "0" else f"{_factor(index)} * {size} + {steps}"
+            parts[axis] = steps if index == "0" else f"{operand(index)} * {size} + {steps}"
             wide += 1
     return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
-
-
-def _factor(text: str) -> str:
-    """An index as a factor."""
-    product = cst.parse_expression(text)
-    simple = isinstance(product, cst.Name | cst.Call | cst.Attribute | cst.Integer | cst.Subscript)
-    return text if simple or product.lpar else f"({text})"
 
 
 def _flat(

@@ -7,6 +7,7 @@ import libcst as cst
 from kdiag.executors.edits.accesses.tile_shapes import shape_text
 from kdiag.executors.edits.syntax.kernel_source import argument, integer, keyword, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
+from kdiag.executors.edits.syntax.operands import operand
 
 VALUES = {"NEG_INF": '-float("inf")', "POS_INF": 'float("inf")', "NAN": 'float("nan")', "NEG_ZERO": "-0.0"}
 ARGUMENTS = ((0, "array"), (1, "index"), (2, "shape"))
@@ -103,12 +104,5 @@ def _within(view: KernelView, extent: str, tile: tuple[str, str], broadcast: str
     index, size = tile
     steps = f"{view.tile}.arange({size}, dtype={view.tile}.int32)"
     if index != "0":
-        steps = f"{_factor(index)} * {_factor(size)} + {steps}"
+        steps = f"{operand(index)} * {operand(size)} + {steps}"
     return f"({steps} < {extent}){broadcast}" if broadcast else f"{steps} < {extent}"
-
-
-def _factor(text: str) -> str:
-    """An expression as a factor."""
-    parsed = cst.parse_expression(text)
-    simple = isinstance(parsed, cst.Name | cst.Call | cst.Integer | cst.Attribute) or bool(parsed.lpar)
-    return text if simple else f"({text})"

@@ -13,6 +13,7 @@ import libcst as cst
 from kdiag.executors.edits.arithmetic.fast_math_knowledge import Math
 from kdiag.executors.edits.arithmetic.float32_kinds import Kind
 from kdiag.executors.edits.syntax.kernel_source import argument, keyword, nodes
+from kdiag.executors.edits.syntax.operands import in_parentheses
 
 LOG2_E = "1.4426950408889634"
 
@@ -71,9 +72,9 @@ def _folded(math: Math, argument: cst.BaseExpression) -> cst.BaseExpression | No
             first, second = (_folded(math, part) or _times_log2_e(part) for part in (left, right))
             return argument.with_changes(left=first, right=second)
         case cst.Multiply() if math.kind(right) is Kind.NUMBER:
-            return argument.with_changes(right=_in_parentheses(_times_log2_e(right)))
+            return argument.with_changes(right=in_parentheses(_times_log2_e(right)))
         case cst.Multiply() if math.kind(left) is Kind.NUMBER:
-            return argument.with_changes(left=_in_parentheses(_times_log2_e(left)))
+            return argument.with_changes(left=in_parentheses(_times_log2_e(left)))
     return None
 
 
@@ -144,7 +145,7 @@ def reciprocal(math: Math, division: Division) -> cst.BaseExpression | Factor | 
     if math.kind(left) in (Kind.TILE, Kind.ROW) and math.kind(right) is Kind.NUMBER:
         zero = isinstance(right, cst.Integer | cst.Float) and right.evaluated_value == 0
         inverse = cst.BinaryOperation(cst.Float("1.0"), cst.Divide(), as_divisor(division.updated[1]))
-        return None if zero else Factor(_in_parentheses(inverse))
+        return None if zero else Factor(in_parentheses(inverse))
     return None
 
 
@@ -161,18 +162,14 @@ def as_factor(expression: cst.BaseExpression) -> cst.BaseExpression:
     strong = isinstance(expression, cst.BinaryOperation) and isinstance(
         expression.operator, cst.Multiply | cst.Divide | cst.Power
     )
-    return expression if strong or _is_simple(expression) else _in_parentheses(expression)
+    return expression if strong or _is_simple(expression) else in_parentheses(expression)
 
 
 def as_divisor(expression: cst.BaseExpression) -> cst.BaseExpression:
     """In parentheses unless it is one operand."""
-    return expression if _is_simple(expression) else _in_parentheses(expression)
+    return expression if _is_simple(expression) else in_parentheses(expression)
 
 
 def _is_simple(expression: cst.BaseExpression) -> bool:
     simple = cst.Name | cst.Attribute | cst.Call | cst.Subscript | cst.UnaryOperation | cst.BaseNumber
     return isinstance(expression, simple) or bool(expression.lpar)
-
-
-def _in_parentheses(expression: cst.BaseExpression) -> cst.BaseExpression:
-    return expression.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])

@@ -10,11 +10,11 @@ from kdiag.executors.edits.launches.block_helpers import block_calls, told
 from kdiag.executors.edits.launches.blocks import BLOCK, BLOCKS, axis_calls
 from kdiag.executors.edits.launches.common_statements import loop_start, raised
 from kdiag.executors.edits.launches.early_returns import early_returns, guarded
-from kdiag.executors.edits.launches.host_arithmetic import grouped
 from kdiag.executors.edits.launches.wrapper import fresh_name
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
+from kdiag.executors.edits.syntax.operands import operand
 from kdiag.executors.edits.syntax.rewriting import Change, statement, to
 
 NAMES = ("blocks_x", "blocks_y", "blocks_z")
@@ -137,7 +137,7 @@ class BlockLoop:
         for axis in self.counts:
             text = item
             if inner:
-                text += f" // {grouped(' * '.join(inner))}"
+                text += f" // {operand(' * '.join(inner))}"
             if axis != list(self.counts)[-1]:
                 text += f" % {names[axis]}"
             decoded[axis] = text
@@ -176,7 +176,7 @@ class BlockLoop:
         parent = self.view.source.parents[call]
         inside = isinstance(parent, cst.BinaryOperation | cst.Comparison | cst.UnaryOperation | cst.Attribute)
         compared = isinstance(parent, cst.ComparisonTarget)
-        return cst.parse_expression(grouped(text) if inside or compared else text)
+        return cst.parse_expression(operand(text) if inside or compared else text)
 
 
 def _without_lines(line: cst.BaseStatement) -> cst.BaseStatement:

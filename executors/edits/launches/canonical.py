@@ -2,10 +2,11 @@
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.host_arithmetic import SIGNS, grouped, rounded_up
+from kdiag.executors.edits.launches.host_arithmetic import SIGNS, rounded_up
 from kdiag.executors.edits.launches.host_values import HostValues
 from kdiag.executors.edits.syntax.kernel_source import argument, integer
 from kdiag.executors.edits.syntax.kernel_view import KernelView
+from kdiag.executors.edits.syntax.operands import operand
 
 MOST_STEPS = 12
 
@@ -58,7 +59,7 @@ class Canonical:
             return f"cdiv({parts[0]}, {parts[1]})"
         if sign in ("+", "*"):
             parts.sort(key=str)
-        return f"{grouped(str(parts[0]))} {sign} {grouped(str(parts[1]))}" if sign else None
+        return f"{operand(str(parts[0]))} {sign} {operand(str(parts[1]))}" if sign else None
 
     def _parameter(self, name: str, steps: int) -> str | None:
         """A parameter as what is passed for it, where that has a form of its own."""

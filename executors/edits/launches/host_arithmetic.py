@@ -39,10 +39,3 @@ def rounded_up(expression: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.
         ) if code(b) == code(c):
             return a, b
     return None
-
-
-def grouped(text: str) -> str:
-    """An operand in parentheses unless it is a name, a number, a call or a subscript."""
-    parsed = cst.parse_expression(text)
-    simple = isinstance(parsed, cst.Name | cst.Integer | cst.Call | cst.Subscript | cst.Attribute)
-    return text if simple else f"({text})"

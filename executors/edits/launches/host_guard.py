@@ -16,6 +16,7 @@ from kdiag.executors.edits.launches.launch_values import Atom, Blocks, Extent, L
 from kdiag.executors.edits.launches.wrapper import hidden_builtin
 from kdiag.executors.edits.syntax.kernel_source import integer, nodes
 from kdiag.executors.edits.syntax.kernel_view import code
+from kdiag.executors.edits.syntax.operands import operand
 from kdiag.records import Launch
 
 LONGEST_LINE = 90
@@ -111,12 +112,12 @@ class _Writer:
                 above, below = self.number(numerator), self.number(denominator)
                 if up:
                     return f"{self._tile}.cdiv({above}, {below})"
-                return f"({_bracketed(above)} // {_bracketed(below)})"
+                return f"({operand(above)} // {operand(below)})"
 
     def _blocks(self, axis: int) -> str:
         grid = self._launch.grid
         if isinstance(grid, cst.Tuple):
-            return _bracketed(self._simple(self._component(grid, axis), "the grid"))
+            return operand(self._simple(self._component(grid, axis), "the grid"))
         if not isinstance(grid, cst.Name):
             raise NotWritable(f"the grid `{code(grid)}` is not written as a tuple or a name")
         written = LaunchSite(self._launch.read, self._launch.call).value(grid)
@@ -132,7 +133,7 @@ class _Writer:
         return grid.elements[axis].value
 
     def _passed(self, parameter: str) -> str:
-        return _bracketed(self._simple(self._launch.arguments[parameter], parameter))
+        return operand(self._simple(self._launch.arguments[parameter], parameter))
 
     def _simple(self, expression: cst.BaseExpression, what: str) -> str:
         """The expression's text, if it can be evaluated once more."""
@@ -140,22 +141,6 @@ class _Writer:
         if calls or any(True for _ in nodes(expression, cst.NamedExpr)):
             raise NotWritable(f"`{code(expression)}`, passed for {what}, would be computed twice")
         return code(expression)
-
-
-def _bracketed(text: str) -> str:
-    """The text as a factor."""
-    simple = isinstance(cst.parse_expression(text), cst.Name | cst.Attribute | cst.Subscript | cst.Call | cst.Integer)
-    return text if simple or (text.startswith("(") and _closes_last(text)) else f"({text})"
-
-
-def _closes_last(text: str) -> bool:
-    """Whether the bracket that opens the text closes at its end."""
-    depth = 0
-    for position, character in enumerate(text):
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if depth == 0:
-            return position == len(text) - 1
-    return False
 
 
 def divisor(launch: LaunchCall, parameter: str, largest: int) -> str | Skipped:

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 import libcst as cst
 
 from kdiag.executors.edits.launches.grid import Site
-from kdiag.executors.edits.launches.host_arithmetic import SIGNS, grouped, rounded_up
+from kdiag.executors.edits.launches.host_arithmetic import SIGNS, rounded_up
 from kdiag.executors.edits.launches.wrapper import Value, Wrapper
 from kdiag.executors.edits.syntax.bindings import Binding
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, integer, nodes, positional
 from kdiag.executors.edits.syntax.kernel_view import code
+from kdiag.executors.edits.syntax.operands import operand
 
 KEEP_SHAPE = ("contiguous", "detach", "clone", "to", "cuda", "float", "half", "bfloat16", "requires_grad_")
 LIKE = tuple(f"torch.{name}_like" for name in ("empty", "zeros", "ones", "full", "rand", "randn"))
@@ -183,7 +184,7 @@ class HostValues:
             right = self.in_kernel(expression.right, place, steps)
             if sign is None or left is None or right is None:
                 return None
-            return f"{grouped(left)} {sign} {grouped(right)}"
+            return f"{operand(left)} {sign} {operand(right)}"
         return None
 
     def _by_function(self, expression: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:

@@ -7,11 +7,11 @@ import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
 from kdiag.executors.edits.launches.grid import Site
-from kdiag.executors.edits.launches.host_arithmetic import grouped
 from kdiag.executors.edits.launches.wrapper import Wrapper, fresh_name
 from kdiag.executors.edits.syntax.appending import with_element, with_parameter
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, integer, nodes
 from kdiag.executors.edits.syntax.kernel_view import code
+from kdiag.executors.edits.syntax.operands import operand
 from kdiag.executors.edits.syntax.rewriting import Change, before, to
 
 SM_COUNT = "multi_processor_count"
@@ -88,7 +88,7 @@ class ResidentGrid:
     def _grid(self, site: Site, names: Mapping[int, str], many: str) -> cst.Tuple:
         """The grid with its blocks along x."""
         factors = [names.get(axis) or code(site.axes[axis]) for axis in self.counts if axis < len(site.axes)]
-        product = " * ".join(grouped(f) for f in factors) if len(factors) > 1 else factors[0]
+        product = " * ".join(operand(f) for f in factors) if len(factors) > 1 else factors[0]
         elements = list(site.grid.elements)
         for axis, element in enumerate(elements):
             value = f"min({product}, {many})" if axis == 0 else "1"

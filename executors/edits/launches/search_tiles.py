@@ -11,6 +11,7 @@ from kdiag.executors.edits.launches.tile_constants import tile_constants
 from kdiag.executors.edits.syntax.bindings import Bindings, name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, positional
 from kdiag.executors.edits.syntax.kernel_view import assigns_only
+from kdiag.executors.edits.syntax.operands import as_operand
 from kdiag.executors.edits.syntax.rewriting import rewrite, to
 from kdiag.executors.edits.tile_sizes import TileSizes
 from kdiag.records import Safety, Scalar
@@ -115,7 +116,7 @@ class _Trail:
             if isinstance(inner, Skipped):
                 return inner
             self._inlined[name.value] = binding.node
-            changes[name] = _in_parentheses(inner) if name is not expression else inner
+            changes[name] = as_operand(inner) if name is not expression else inner
         return rewrite(expression, {node: to(new) for node, new in changes.items()})
 
     def unused(self, wrapper: cst.FunctionDef) -> tuple[cst.CSTNode, ...] | Skipped:
@@ -167,13 +168,6 @@ def _is_pure(expression: cst.BaseExpression) -> bool:
     return all(name.rpartition(".")[2] in PURE for name in calls) and not any(
         True for kind in effects for _ in nodes(expression, kind)
     )
-
-
-def _in_parentheses(expression: cst.BaseExpression) -> cst.BaseExpression:
-    simple = isinstance(expression, cst.Name | cst.Integer | cst.Call | cst.Attribute | cst.Subscript)
-    if simple or getattr(expression, "lpar", None):
-        return expression
-    return expression.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
 
 def _function(names: tuple[str, ...], body: cst.BaseExpression) -> cst.Lambda:
