@@ -2,7 +2,8 @@
 
 Never by a part of the name, nor by the die: H100, H200, GH200, H20 and H800 share one and differ in everything here.
 Arithmetic rates are dense (without structured sparsity) and at the boost clock. A figure that its maker does not
-publish is left out of the file, and unknown.
+publish is left out of the file, and unknown. A file is `like` another where the card has all of the other's figures but
+those that it gives itself; its `notes` are added to the other's.
 """
 
 import tomllib
@@ -42,13 +43,16 @@ class Device:
 def load_devices() -> Mapping[str, Device]:
     """Return every card by each of its names. Raises TypeError or KeyError for a malformed file."""
     folder = files("kdiag.rules").joinpath("devices")
-    pages = sorted((page for page in folder.iterdir() if page.name.endswith(".toml")), key=lambda page: page.name)
+    pages = {
+        page.name: tomllib.loads(page.read_text("utf-8")) for page in folder.iterdir() if page.name.endswith(".toml")
+    }
     devices: dict[str, Device] = {}
-    for page in pages:
-        entry = tomllib.loads(page.read_text(encoding="utf-8"))
-        source = entry.pop("source")
+    for _, page in sorted(pages.items()):
+        entry = {**(pages[f"{page['like']}.toml"] if "like" in page else {}), **page}
+        source, own = entry.pop("source"), entry.pop("notes", ())
+        entry.pop("like", None)
         device = Device(
-            source=Source(source["title"], source["url"], tuple(source["notes"])),
+            source=Source(source["title"], source["url"], (*source["notes"], *own)),
             aliases=tuple(entry.pop("aliases", ())),
             **entry,
         )
