@@ -61,7 +61,6 @@ def devices(_: None) -> int:
 
 
 def configurations(workload: Workload) -> int:
-    """How many configurations a workload has."""
     return len(load_part(workload).configs())
 
 

@@ -73,7 +73,6 @@ def metric_set(name: str) -> MetricSet:
 
 @cache
 def load_chip_rules() -> tuple[ChipRule, ...]:
-    """Return the rules on which chips have which counters."""
     return tuple(
         ChipRule(
             contains=entry["contains"],

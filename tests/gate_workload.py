@@ -60,7 +60,6 @@ def write(folder: Path) -> Path:
 
 
 def variant(kernel: Path, old: str, new: str, name: str = "variant.py") -> Path:
-    """A copy of the kernel in which `old` is `new`."""
     text = kernel.read_text()
     assert old in text
     path = kernel.parent / name

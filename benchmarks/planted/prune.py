@@ -28,7 +28,6 @@ def launch(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def case(row: dict[str, Any]) -> dict[str, Any]:
-    """One case."""
     times = {name: digits(row[name]) for name in ("slow_ms", "fast_ms")}
     return {**row, **times, "speedup": [digits(each) for each in row["speedup"]]}
 

@@ -32,7 +32,6 @@ class Table:
         return tuple(dict.fromkeys(offer.optimization for offer in self.offers))
 
     def of(self, kernel: Kernel, edit: str) -> list[Offer]:
-        """The offers of one edit for one kernel."""
         return [one for one in self.offers if (one.kernel, one.optimization) == (kernel, edit)]
 
     def verdicts(self, kernel: Kernel, edit: str) -> list[Judged]:

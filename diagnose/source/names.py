@@ -131,7 +131,6 @@ def range_arguments(loop: cst.For) -> list[cst.BaseExpression] | None:
 
 
 def tested_names(loop: cst.While) -> list[str]:
-    """The names in the loop's condition."""
     return [node.value for node in (loop.test, *nodes_under(loop.test)) if isinstance(node, cst.Name)]
 
 

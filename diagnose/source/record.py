@@ -64,7 +64,6 @@ class Recorder:
                 self.swizzles[node] = frame.module.place(node)
 
     def on_loop(self, node: cst.For | cst.While, frame: Frame, parts: Sequence[Value]) -> None:
-        """Record a loop."""
         old = self.loops.get(node)
         if isinstance(node, cst.While):
             text, persistent = frame.module.of(node.test), _while_persistent(node, frame, parts)
@@ -84,7 +83,6 @@ class Recorder:
         self.loops[node] = loop
 
     def on_helper(self, call: cst.Call, frame: Frame, module: str, function: Function | None) -> None:
-        """Record a called function."""
         if function is not None:
             name, where = function.node.name.value, function.module.place(function.node)
         else:

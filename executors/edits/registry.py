@@ -82,13 +82,11 @@ def offers(edit: Edit, subject: Subject, file: str) -> tuple[Proposal, ...]:
 
 
 def offer(edit: Edit, subject: Subject, variant: Variant, file: str) -> Proposal:
-    """What one edit makes of one variant."""
     made = _offer(edit, subject, variant)
     return made if made.source is None else _located(made, subject.source, file)
 
 
 def _offer(edit: Edit, subject: Subject, variant: Variant) -> Proposal:
-    """What the edit makes of one variant."""
     outcome = edit.apply(subject, variant)
     if isinstance(outcome, Applied):
         safety = outcome.safety or edit.safety(variant)

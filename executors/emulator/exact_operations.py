@@ -28,7 +28,6 @@ def exact_sum(x: Array, y: Array) -> Exact:
 
 
 def exact_product(x: Array, y: Array) -> Exact:
-    """The product x * y."""
     (x, x_exponent), (y, y_exponent) = np.frexp(x), np.frexp(y)
     product, left_out = two_product(x, y)
     return product, left_out, x_exponent + y_exponent
@@ -44,7 +43,6 @@ def exact_quotient(x: Array, y: Array) -> Exact:
 
 
 def exact_root(x: Array) -> Exact:
-    """The square root of x."""
     x, exponent = np.frexp(x)
     odd = exponent & 1
     x, exponent = np.ldexp(x, odd), exponent - odd
@@ -54,7 +52,6 @@ def exact_root(x: Array) -> Exact:
 
 
 def exact_product_sum(x: Array, y: Array, z: Array) -> Exact:
-    """The sum of a product, x * y + z."""
     (x, x_exponent), (y, y_exponent), (z, z_exponent) = np.frexp(x), np.frexp(y), np.frexp(z)
     special = x * y + z  # right for zeros, and for infinities and NaN, which frexp leaves as they are
     product_exponent = np.where((x == 0) | (y == 0), _NO_EXPONENT, x_exponent + y_exponent)

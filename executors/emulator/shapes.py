@@ -82,7 +82,6 @@ def block_index(frame: Frame, operation: TileBid) -> None:
 
 
 def block_count(frame: Frame, operation: TileNumBlocks) -> None:
-    """ct.num_blocks."""
     frame.set(operation.result_var, np.array([frame.run.grid[operation.axis]], np.int32))
 
 

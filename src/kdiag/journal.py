@@ -177,11 +177,9 @@ class Journal:
         self._stream.close()
 
     def __enter__(self) -> Journal:
-        """The journal itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
         self.close()
 
     def _lock(self) -> None:

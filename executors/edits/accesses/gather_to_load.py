@@ -22,7 +22,6 @@ CARRIED = ("check_bounds", "latency")
 def gather_to_load(
     kernel: KernelView, launches: tuple[Launch, ...], call: cst.Call, *, allow_tma: bool
 ) -> Conversion | Refusal:
-    """The conversion of one `ct.gather`."""
     access = _access(kernel, launches, call, values=2)
     if isinstance(access, str):
         return Refusal(call, access, minor=access.endswith(NO_RANGE))
@@ -57,7 +56,6 @@ def gather_to_load(
 def scatter_to_store(
     kernel: KernelView, launches: tuple[Launch, ...], call: cst.Call, *, allow_tma: bool
 ) -> Conversion | Refusal:
-    """The conversion of one `ct.scatter`."""
     access = _access(kernel, launches, call, values=3)
     if isinstance(access, str):
         return Refusal(call, access, minor=access.endswith(NO_RANGE))

@@ -73,7 +73,6 @@ def _outermost(view: KernelView, loop: Loop, value: cst.BaseExpression, steady: 
 
 
 def _around(view: KernelView, loop: Loop) -> list[cst.CSTNode]:
-    """A loop and the loops around it."""
     found: list[cst.CSTNode] = [loop]
     while found[-1] in view.source.parents:
         found.append(view.source.parents[found[-1]])

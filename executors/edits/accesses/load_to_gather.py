@@ -41,7 +41,6 @@ class _Elements:
 
 
 def load_to_gather(kernel: KernelView, call: cst.Call) -> Conversion | Refusal:
-    """The conversion of one `ct.load`."""
     array = argument(call, 0, "array")
     elements = _elements(kernel, call, _sizes(kernel, argument(call, 2, "shape"), call))
     if isinstance(elements, str) or array is None:

@@ -22,7 +22,6 @@ class Sum:
 
     @staticmethod
     def number(value: int) -> Sum:
-        """The sum that is one number."""
         return Sum({(): value} if value else {})
 
     def plus(self, other: Sum, times: int = 1) -> Sum:

@@ -49,7 +49,6 @@ def accesses(view: KernelView) -> list[Access]:
 
 
 def statement(view: KernelView, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
-    """The simple statement around a node."""
     parent: cst.CSTNode | None = node
     while parent is not None and not isinstance(parent, cst.SimpleStatementLine):
         parent = None if isinstance(parent, cst.BaseCompoundStatement) else view.source.parents.get(parent)

@@ -37,7 +37,6 @@ class Math:
         return self.kernel.names.resolve(node.func) if isinstance(node, cst.Call) else None
 
     def kind(self, node: cst.BaseExpression) -> Kind | None:
-        """The kind of an original expression."""
         return self.values.kinds.get(node)
 
     def guard(self, node: cst.BaseExpression) -> str | None:
@@ -116,15 +115,12 @@ class Math:
         return self.flushed(made)
 
     def flushed(self, call: cst.Call) -> cst.Call:
-        """The call with denormal numbers flushed to zero."""
         return set_keyword(call, "flush_to_zero", "True")
 
     def approximate(self, call: cst.Call) -> cst.Call:
-        """The call with approximate rounding."""
         return set_keyword(call, "rounding_mode", f"{self.tile}.RoundingMode.APPROX")
 
     def quotient(self, left: cst.BaseExpression, right: cst.BaseExpression) -> cst.Call:
-        """An approximate division."""
         made = cst.Call(cst.parse_expression(f"{self.tile}.truediv"), [cst.Arg(bare(left)), cst.Arg(bare(right))])
         return self.flushed(self.approximate(made))
 

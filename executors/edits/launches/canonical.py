@@ -19,12 +19,10 @@ class Canonical:
         self._values = values
 
     def of_host(self, expression: cst.BaseExpression, place: cst.CSTNode) -> str | None:
-        """The form of a host expression."""
         text = self._values.in_kernel(expression, place)
         return None if text is None else self._of(cst.parse_expression(text), None, 0)
 
     def of_kernel(self, expression: cst.BaseExpression, place: cst.CSTNode) -> str | None:
-        """The form of an expression of the kernel."""
         return self._of(expression, place, 0)
 
     def _of(self, expression: cst.BaseExpression, place: cst.CSTNode | None, steps: int) -> str | None:

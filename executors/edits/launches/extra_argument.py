@@ -37,7 +37,6 @@ class LaunchCall:
 
     @property
     def line(self) -> int:
-        """Where the launch stands."""
         return self.read.place(self.call).line
 
 

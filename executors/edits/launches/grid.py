@@ -37,7 +37,6 @@ class Site:
 
     @property
     def axes(self) -> list[cst.BaseExpression]:
-        """The expressions of the grid."""
         return [element.value for element in self.grid.elements]
 
     @property

@@ -28,7 +28,6 @@ class Tuned:
 
     @property
     def function(self) -> str:
-        """The name of the launch function."""
         return f"_launch_tuned_{self.kernel.lstrip('_')}"
 
     @property

@@ -27,7 +27,6 @@ class Wrapper:
 
     @staticmethod
     def around(read: KernelSource, node: cst.CSTNode) -> Wrapper | Skipped:
-        """The wrapper that holds a node."""
         outermost, parent = None, read.parents.get(node)
         while parent is not None:
             outermost = parent if isinstance(parent, cst.FunctionDef) else outermost
@@ -37,7 +36,6 @@ class Wrapper:
         return Wrapper(read, outermost)
 
     def holds(self, node: cst.CSTNode) -> bool:
-        """Whether the node lies in this function."""
         return self.function in self._ancestors(node)
 
     def is_global(self, name: str, place: cst.CSTNode) -> bool:
@@ -207,6 +205,5 @@ def intermediary(expression: cst.BaseExpression | None) -> str | None:
 
 
 def _returned(function: cst.FunctionDef) -> cst.Tuple | None:
-    """The tuple that a function returns in its only return."""
     returns = list(nodes(function, cst.Return))
     return returns[0].value if len(returns) == 1 and isinstance(returns[0].value, cst.Tuple) else None

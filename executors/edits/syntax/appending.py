@@ -17,7 +17,6 @@ def with_parameter(node: cst.CSTNode, name: str, kind: str) -> cst.Parameters:
 
 
 def with_element(node: cst.CSTNode, value: str) -> cst.Tuple:
-    """A tuple with one more element."""
     passed = cst.ensure_type(node, cst.Tuple)
     elements = [each for each in passed.elements if isinstance(each, cst.Element)]
     opening = passed.lpar[0].whitespace_after if passed.lpar else SPACE

@@ -77,7 +77,6 @@ class KernelSource:
         return [call for call in found if self.names.resolve(call.func) in members]
 
     def text(self, node: cst.CSTNode) -> str:
-        """The node's source text."""
         return self.module.code_for_node(node)
 
 
@@ -159,7 +158,6 @@ def positional(call: cst.Call) -> list[cst.BaseExpression]:
 
 
 def keyword(call: cst.Call, name: str) -> cst.Arg | None:
-    """The keyword argument of that name."""
     return next((a for a in call.args if a.keyword is not None and a.keyword.value == name), None)
 
 

@@ -47,7 +47,6 @@ def behind_docstring(function: cst.FunctionDef, first: cst.BaseStatement) -> lis
 
 
 def statement(line: str) -> cst.SimpleStatementLine:
-    """A simple statement from its text."""
     return cst.ensure_type(cst.parse_statement(line), cst.SimpleStatementLine)
 
 
