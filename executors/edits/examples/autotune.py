@@ -2,8 +2,8 @@
 
 from kdiag.executors.edits.base import Example
 from kdiag.executors.edits.examples.autotune_legacy import EXAMPLES as OLD
-from kdiag.executors.edits.examples.autotune_spaces import COPY
 from kdiag.executors.edits.examples.autotune_spaces import EXAMPLES as SPACES
+from kdiag.executors.edits.launches.search_template import COPY
 
 HEAD = """\
 import cuda.tile as ct

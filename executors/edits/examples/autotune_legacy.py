@@ -1,7 +1,8 @@
 """Examples of C on the tuner of cuda.tile_experimental."""
 
 from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.examples.autotune_spaces import COPY, IMPORTS, KERNEL, SEARCH
+from kdiag.executors.edits.examples.autotune_spaces import IMPORTS, KERNEL, SEARCH
+from kdiag.executors.edits.launches.search_template import COPY
 
 LEGACY = (
     IMPORTS.replace("import torch\n", "import torch\nfrom cuda.tile_experimental import autotune_launch\n")

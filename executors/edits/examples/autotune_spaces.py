@@ -16,13 +16,6 @@ def product(a, b, c, TILE_M: ct.Constant[int], TILE_N: ct.Constant[int], TILE_K:
         total = ct.mma(left.astype(ct.tfloat32), right.astype(ct.tfloat32), total)
     ct.store(c, (row, column), total)
 """
-# What a search on copies begins with.
-COPY = """\
-    def copy(array):
-        span = 1 + sum((n - 1) * step for n, step in zip(array.shape, array.stride())) if array.numel() else 0
-        flat = array.detach().as_strided((span,), (1,)).clone()
-        return flat.as_strided(array.shape, array.stride())
-"""
 IMPORTS = """\
 from types import SimpleNamespace
 
