@@ -59,14 +59,26 @@ class Parent:
     least_ms: Mapping[str, float] = field(default_factory=dict)
 
 
-def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Trial | Died | None = None) -> Iteration:
+@dataclass(frozen=True)
+class Raced:
+    """What a race has taken of an iteration, and what its checks said of a candidate that is `wrong`."""
+
+    seconds: float = 0.0
+    wrong: Trial | Died | None = None
+
+
+NOT_RACED = Raced()
+
+
+def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, raced: Raced = NOT_RACED) -> Iteration:
     """Write the candidate into the worktree, pass it through every gate, and say what became of it.
 
-    The worktree holds the candidate afterwards; the caller commits or reverts. `wrong` is what a check before a race said.
-    What takes longer than the policy gives an iteration is ended, and is a crash.
+    The worktree holds the candidate afterwards; the caller commits or reverts. What takes longer than the policy gives
+    an iteration, its race included, is ended, and is a crash.
     """
-    with isolate.ending_within(arena.policy.iteration_s):
-        return _attempt(n, proposal, parent, arena, wrong)
+    with isolate.ending_within(arena.policy.iteration_s - raced.seconds):
+        row = _attempt(n, proposal, parent, arena, raced.wrong)
+    return replace(row, seconds=row.seconds + raced.seconds)
 
 
 def _attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Trial | Died | None) -> Iteration:

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
+from kdiag import isolate
 from kdiag.errors import AsksUser, RepositoryError
 from kdiag.executors import repo
-from kdiag.executors.bench import Counters, Trial
+from kdiag.executors.bench import Counters
 from kdiag.executors.decide import errors, speedup_so_far
 from kdiag.executors.gates.no_op import machine_code
 from kdiag.executors.stopping import asks_user
-from kdiag.isolate import Died
 from kdiag.journal import IterationDone, Journal, Race, Stop, Tree
 from kdiag.loop import baseline, headroom
-from kdiag.loop.attempt import Arena, Parent, attempt
+from kdiag.loop.attempt import Arena, Parent, Raced, attempt
 from kdiag.loop.candidates import Rounding
 from kdiag.loop.compiler import of_kernel
 from kdiag.loop.experience import Memory
@@ -154,7 +154,10 @@ class Run:
         self.terminal.on_try(self._next_number(), suggestion, self.reached.headroom())
         if suggestion.cause in self.strategy.tree.refuted:
             self.terminal.on_note(f"nothing is open but what is for {suggestion.cause}, which was refuted")
-        result = self.strategy.choose(suggestion, parent)
+        started = time.monotonic()
+        with isolate.ending_within(self.arena.policy.iteration_s):
+            result = self.strategy.choose(suggestion, parent)
+        spent = time.monotonic() - started
         if result.died is not None:
             self.terminal.on_note(f"{suggestion.optimization}: one by one, {result.died.message}")
         if result.standings:
@@ -162,17 +165,15 @@ class Run:
             for each in reversed(result.standings):
                 self.terminal.on_note(f"{suggestion.optimization} {each.variant} {each.fate}: {each.reason}")
         for racer, trial in result.wrong:
-            parent = self._try(racer, parent, {}, trial)
-        return parent if result.winner is None else self._try(result.winner, parent, result.closed)
+            parent = self._try(racer, parent, {}, Raced(wrong=trial))
+        return parent if result.winner is None else self._try(result.winner, parent, result.closed, Raced(spent))
 
-    def _try(
-        self, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str], wrong: Trial | Died | None = None
-    ) -> Parent:
+    def _try(self, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str], raced: Raced) -> Parent:
         """One row: attempt the suggestion, unless a race showed that it is wrong, and settle what came of it."""
         assert suggestion.proposal is not None
         number = self._next_number()
         self.terminal.on_try(number, suggestion, self.reached.headroom())
-        row = attempt(number, suggestion.proposal, parent, self.arena, wrong)
+        row = attempt(number, suggestion.proposal, parent, self.arena, raced)
         row = replace(row, prediction=self.strategy.predict(row, suggestion, parent))
         return self._settle(row, suggestion, parent, closed)
 

@@ -59,6 +59,7 @@ def prepare(request: Request) -> Plan:
     described = describe(request)
     source = workloads.read_source(described.kernel_file)
     kernel = choose_kernel(source, str(described.kernel_file), request.kernel)
+    isolate.warm_up()  # the server imports torch while this process does, and all that follows
     if request.report is not None:
         read_launches(request.report, f"^{kernel}$")
     gpu = ReplayBench(request.replay).gpu() if request.replay is not None else probe_gpu()
