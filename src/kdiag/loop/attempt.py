@@ -27,7 +27,7 @@ from kdiag.workload import source_hash
 class Arena:
     """What stays the same for all candidates of a run. `bench` is None where nothing can be measured.
 
-    `on_gate` hears the name of what runs now.
+    `on_gate` hears the name of what runs now, `on_keep` that there is something for the last check.
     """
 
     worktree: Worktree
@@ -38,6 +38,7 @@ class Arena:
     protected: Mapping[Path, str | None] = field(default_factory=dict)
     memcheck: Callable[[Path], GateRecord] = sanitizer.unavailable
     on_gate: Callable[[str], None] = lambda _: None
+    on_keep: Callable[[], None] = lambda: None
 
     @property
     def compiler(self) -> Compiler:

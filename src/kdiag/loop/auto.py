@@ -202,6 +202,7 @@ class Run:
         self.strategy.earlier.add(machine_code(of_kernel(compilation, self.arena.kernel)))
         if row.verdict != "keep":
             return self._rank(parent)
+        self.arena.on_keep()
         self.reached.keep(row.timings)
         if self.reached.stop(self.iterations, 1) is not None:
             return replace(parent, source=source)
