@@ -115,12 +115,12 @@ class DeviceBench:
             for request, answer, retry in zip(requests, answers, again, strict=True)
         )
 
-    def race(self, parent: Path, candidates: Sequence[Path], rounds: int) -> Heat | Died:
-        """Time the candidates interleaved with `parent`, in one child: what one of them breaks ends the heat."""
+    def race(self, parent: Path, candidates: Sequence[Path], slower_pct: float) -> Heat | Died:
+        """Time the candidates interleaved with `parent`, in one child: what one of them breaks ends the race."""
         from kdiag.executors import device_race
 
         racers = tuple(map(Source.of, candidates))
-        request = device_race.RaceRequest(self.workload, Source.of(parent), racers, rounds)
+        request = device_race.RaceRequest(self.workload, Source.of(parent), racers, slower_pct)
         return isolate.run(device_race.race, request, timeout_s=self.timeout_s)
 
     def samples(self, source: Path, kernel: str) -> Counters | Died:

@@ -108,11 +108,12 @@ class Strategy:
             self.arena.on_gate(f"checks of {len(racers)}")
             return bench.checks(path(parent.source), [path(text_of(each)) for each in racers])
 
-        def heat(racers: Sequence[Suggestion], rounds: int) -> Heat | Died:
+        def time(racers: Sequence[Suggestion]) -> Heat | Died:
             self.arena.on_gate(f"race of {len(racers)}")
-            return bench.race(path(parent.source), [path(text_of(each)) for each in racers], rounds)
+            return bench.race(path(parent.source), [path(text_of(each)) for each in racers], slower_pct)
 
-        result = race(racers, check, heat, self.arena.policy.slower_pct)
+        slower_pct = self.arena.policy.slower_pct
+        result = race(racers, check, time, slower_pct)
         if result.died is not None:
             self.one_by_one.add(suggestion.optimization)
         return result
