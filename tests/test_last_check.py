@@ -14,10 +14,11 @@ from kdiag.executors.ncu.process import Ended
 from kdiag.executors.sanitizer import Memcheck, judge
 from kdiag.journal import IterationDone, Start
 from kdiag.loop.attempt import Arena
+from kdiag.loop.baseline import trial_of_best
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.last_check import last_check
-from kdiag.records import GateRecord, Iteration
+from kdiag.records import ConfigurationTiming, GateRecord, Iteration
 from kdiag.rules.load_policies import load
 from kdiag.run_state import state
 from kdiag.workload import Workload
@@ -125,3 +126,14 @@ def test_a_run_ends_with_a_version_that_passes(
     assert " ".join(row.verdict for row in resumed.iterations[1:]) == verdicts
     worktrees.reopen(arena.worktree, resumed.best_commit)
     assert repo.current_source(arena.worktree) == best
+
+
+def test_the_trial_of_the_only_edit_is_the_last_comparison():
+    timing = (ConfigurationTiming("a", 2.0, 1.0, 2.0, 1.9, 2.1, 0.01, 50),)
+    start, kept, lost = (
+        Iteration(n, "H", str(n), "", "PASS", 1.0, 2.0, verdict, "", timings=timing)
+        for n, verdict in enumerate(("keep", "keep", "revert"))
+    )
+    assert trial_of_best([start, kept, lost], first=1) == timing
+    assert trial_of_best([start, kept, lost], first=2) == (), "another process took them, on another card perhaps"
+    assert trial_of_best([start, kept, replace(kept, n=3)], first=1) == (), "the second edit's parent was the first"

@@ -15,6 +15,7 @@ from kdiag.executors.gates.emulation import GATE as EMULATION
 from kdiag.executors.gates.scope import Protected, Texts, scope
 from kdiag.executors.repo import Worktree
 from kdiag.isolate import Died
+from kdiag.loop.ahead import Ahead
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.inspection import Pair, inspect
@@ -39,6 +40,7 @@ class Arena:
     memcheck: Callable[[Path], GateRecord] = sanitizer.unavailable
     on_gate: Callable[[str], None] = lambda _: None
     on_keep: Callable[[], None] = lambda: None
+    ahead: Ahead = field(default_factory=Ahead)
 
     @property
     def compiler(self) -> Compiler:
@@ -68,10 +70,7 @@ class Raced:
     wrong: Trial | Died | None = None
 
 
-NOT_RACED = Raced()
-
-
-def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, raced: Raced = NOT_RACED) -> Iteration:
+def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, raced: Raced) -> Iteration:
     """Write the candidate into the worktree, pass it through every gate, and say what became of it.
 
     The worktree holds the candidate afterwards; the caller commits or reverts. What takes longer than the policy gives

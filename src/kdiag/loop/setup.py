@@ -18,6 +18,7 @@ from kdiag.executors.replay import RecordingBench, ReplayBench
 from kdiag.executors.repo import Worktree
 from kdiag.journal import Journal, Resumed, Start
 from kdiag.loop import generated_test
+from kdiag.loop.ahead import Ahead, idle_cores
 from kdiag.loop.attempt import Arena
 from kdiag.loop.auto import Options, Run
 from kdiag.loop.candidates import Rounding
@@ -167,6 +168,7 @@ def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -
         protected=repo.hash_files(protected),
         memcheck=memcheck or sanitizer.unavailable,
         on_keep=memcheck.get_ready if memcheck else lambda: None,
+        ahead=Ahead(idle_cores() if memcheck else 0),  # answers that take the card no time leave none to work in
         on_gate=terminal.on_gate,
     )
     # A replay measures nothing new, and must not depend on what this machine has seen since.
