@@ -23,7 +23,7 @@ def halved(count: int, time: Timing, slower_pct: float) -> Heat:
         rounds, speedups = time(alive, least)
         found.update((racer, (rounds, each)) for racer, each in zip(alive, speedups, strict=True))
         alive.sort(key=lambda racer: score(found[racer][1], slower_pct), reverse=True)
-        alive, least = alive[: (len(alive) + 1) // 2], 2 * rounds
+        alive, least = alive[: (len(alive) + 1) // 2], min(ROUNDS, 2 * rounds)
         if len(alive) == 1 or rounds >= ROUNDS:
             return Heat(tuple(found[n][1] for n in range(count)), tuple(found[n][0] for n in range(count)))
 
