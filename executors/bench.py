@@ -92,9 +92,10 @@ class Counters:
 
 @dataclass(frozen=True)
 class Heat:
-    """Candidates beside one parent: their median speed-ups by configuration, in the order asked."""
+    """Candidates beside one parent, in the order asked: their median speed-ups by configuration, in how many rounds."""
 
     speedups: tuple[tuple[float, ...], ...]
+    rounds: tuple[int, ...]
 
 
 class Bench(Protocol):
@@ -125,8 +126,8 @@ class Races(Protocol):
         """What is required of every version, checked of each candidate; nothing is timed."""
         ...
 
-    def race(self, parent: Path, candidates: Sequence[Path], rounds: int) -> Heat | Died:
-        """Time candidates that are right interleaved with `parent`."""
+    def race(self, parent: Path, candidates: Sequence[Path], slower_pct: float) -> Heat | Died:
+        """Time candidates that are right interleaved with `parent`; `slower_pct` as in `halving.score`."""
         ...
 
 

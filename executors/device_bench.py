@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from kdiag.executors.device_jobs import BaselineRequest
 
 PROBE_S = 120.0  # the first child also waits for the server's `import torch`
-# Racers whose checks share the card: most of a check is compiling, on a core of its own, and the rest is memory.
-CHECKED_AT_ONCE = 4
+# Racers whose checks share the card, on half of the cores: most of a check is compiling, and the rest is memory.
+CHECKED_AT_ONCE = 8
 # Where the report will be, and who writes it.
 Profiler = tuple["tempfile.TemporaryDirectory[str]", Waiting | NoCounters]
 
@@ -107,7 +107,7 @@ class DeviceBench:
         from kdiag.executors import device_jobs
 
         requests = [device_jobs.TrialRequest(self.workload, Source.of(parent), Source.of(one)) for one in candidates]
-        at_once = min(CHECKED_AT_ONCE, os.cpu_count() or 1)
+        at_once = max(1, min(CHECKED_AT_ONCE, (os.cpu_count() or 1) // 2))
         answers = isolate.run_all(device_jobs.check, requests, at_once=at_once, timeout_s=self.timeout_s)
         again = [isinstance(answer, Died) and answer.kind != "timeout" for answer in answers]
         return tuple(
@@ -115,12 +115,12 @@ class DeviceBench:
             for request, answer, retry in zip(requests, answers, again, strict=True)
         )
 
-    def race(self, parent: Path, candidates: Sequence[Path], rounds: int) -> Heat | Died:
-        """Time the candidates interleaved with `parent`, in one child: what one of them breaks ends the heat."""
+    def race(self, parent: Path, candidates: Sequence[Path], slower_pct: float) -> Heat | Died:
+        """Time the candidates interleaved with `parent`, in one child: what one of them breaks ends the race."""
         from kdiag.executors import device_race
 
         racers = tuple(map(Source.of, candidates))
-        request = device_race.RaceRequest(self.workload, Source.of(parent), racers, rounds)
+        request = device_race.RaceRequest(self.workload, Source.of(parent), racers, slower_pct)
         return isolate.run(device_race.race, request, timeout_s=self.timeout_s)
 
     def samples(self, source: Path, kernel: str) -> Counters | Died:

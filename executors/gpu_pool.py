@@ -50,6 +50,7 @@ def on_each(
     gpus: Sequence[Executor], job: Callable[[Request], Answer], requests: Sequence[Request], timeout_s: float
 ) -> tuple[Answer | Died, ...]:
     """What the job answers on each GPU, in a fresh child there; without a choice of GPUs, on the current one."""
+    timeout_s = isolate.time_left(timeout_s)  # the executors know no deadline of this thread
     if not gpus:
         return tuple(isolate.run(job, request, timeout_s=timeout_s) for request in requests)
     futures = [

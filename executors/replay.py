@@ -66,10 +66,10 @@ class RecordingBench:
         keys = [_key("check", parent, candidate) for candidate in candidates]
         return tuple(self._append(key, answer) for key, answer in zip(keys, answers, strict=True))
 
-    def race(self, parent: Path, candidates: Sequence[Path], rounds: int) -> Heat | Died:
+    def race(self, parent: Path, candidates: Sequence[Path], slower_pct: float) -> Heat | Died:
         """As the recorded bench."""
-        answer = self.bench.race(parent, candidates, rounds) if isinstance(self.bench, Races) else NO_RACES
-        return self._append(_key(f"race {rounds}", parent, *candidates), answer)
+        answer = self.bench.race(parent, candidates, slower_pct) if isinstance(self.bench, Races) else NO_RACES
+        return self._append(_key("race", parent, *candidates), answer)
 
     def _append(self, key: str, answer: Given) -> Given:
         kind = type(answer).__name__
@@ -134,12 +134,11 @@ class ReplayBench:
             return (never,) * len(candidates)
         return tuple(self._check(parent, candidate) for candidate in candidates)
 
-    def race(self, parent: Path, candidates: Sequence[Path], rounds: int) -> Heat | Died:
-        """The recorded heat of exactly these sources; Died where the recorded run held no race at all."""
+    def race(self, parent: Path, candidates: Sequence[Path], slower_pct: float) -> Heat | Died:
+        """The recorded race of exactly these sources; Died where the recorded run held no race at all."""
         if (never := self._never("race")) is not None:
             return never
-        key = _key(f"race {rounds}", parent, *candidates)
-        answer = self._next(key, f"a race of {len(candidates)} candidates")
+        answer = self._next(_key("race", parent, *candidates), f"a race of {len(candidates)} candidates")
         assert isinstance(answer, Heat | Died)
         return answer
 

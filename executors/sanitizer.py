@@ -1,15 +1,14 @@
 """Asks compute-sanitizer whether a version of a kernel accesses memory outside its arrays, in one small launch."""
 
-import os
 import re
 import shutil
-import sys
-import tempfile
+import subprocess
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from kdiag import isolate
-from kdiag.executors.ncu.process import Ended, run
+from kdiag.executors.ncu.process import Ended, start, watch
+from kdiag.executors.waiting_target import WaitingTarget
 from kdiag.records import GateRecord
 from kdiag.workload import Workload
 
@@ -25,28 +24,57 @@ def unavailable(_: Path) -> GateRecord:
     return GateRecord(GATE, "could-not-run", "it needs a Python workload and a GPU")
 
 
-def memcheck(workload: Workload, source: Path) -> GateRecord:
-    """Watch one small launch of this version of the kernel file, in a process with a time limit."""
+@dataclass
+class Memcheck:
+    """Watches one small launch of a version of the kernel file, in a process with a time limit."""
+
+    workload: Workload
+    _waiting: "_Started | GateRecord | None" = None
+
+    def get_ready(self) -> None:
+        """Start the process, which waits for its source, so that the next answer is there sooner."""
+        if self._waiting is None:
+            self._waiting = _start(self.workload)
+
+    def __call__(self, source: Path) -> GateRecord:
+        """What the tool says of this version."""
+        self.get_ready()
+        waiting, self._waiting = self._waiting, None
+        assert waiting is not None
+        if isinstance(waiting, GateRecord):
+            return waiting
+        waiting.target.tell(source)
+        with waiting.target.folder:
+            ended = watch(waiting.process, TIMEOUT_S, lambda _: None)
+            return judge(ended, waiting.log.read_text(errors="replace") if waiting.log.is_file() else "")
+
+
+@dataclass(frozen=True)
+class _Started:
+    """A tool that runs, what it watches, and the log that it writes."""
+
+    process: "subprocess.Popen[bytes]"
+    target: WaitingTarget
+    log: Path
+
+
+def _start(workload: Workload) -> _Started | GateRecord:
     tool = shutil.which("compute-sanitizer") or shutil.which(TOOLKIT)
     if tool is None:
         return GateRecord(GATE, "could-not-run", "compute-sanitizer, a part of the CUDA toolkit, is not installed")
-    with tempfile.TemporaryDirectory(prefix="kdiag-memcheck-") as folder:
-        log = Path(folder) / "memcheck.log"
-        # What the driver answers to questions of libraries is no finding.
-        options = ["--tool", "memcheck", "--report-api-errors", "no", "--log-file", str(log)]
-        program = [sys.executable, "-m", "kdiag.executors.ncu.profile_target", str(workload.path), str(source)]
-        # torch hands out pieces of large blocks, inside which nothing is out of bounds.
-        env = {
-            **os.environ,
-            **isolate.environment.get(),  # names the GPU that measures
-            "PYTORCH_NO_CUDA_MEMORY_CACHING": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-        try:
-            ended = run([tool, *options, *program, "smallest"], env, TIMEOUT_S, lambda _: None)
-        except OSError as error:
-            return GateRecord(GATE, "could-not-run", f"{tool} does not start ({error.strerror or error})")
-        return judge(ended, log.read_text(errors="replace") if log.is_file() else "")
+    target = WaitingTarget.of(workload, "smallest")
+    log = Path(target.folder.name) / "memcheck.log"
+    # What the driver answers to questions of libraries is no finding.
+    options = ["--tool", "memcheck", "--report-api-errors", "no", "--log-file", str(log)]
+    # torch hands out pieces of large blocks, inside which nothing is out of bounds.
+    env = {**target.environment, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
+    try:
+        process = start([tool, *options, *target.command], env)
+    except OSError as error:
+        target.folder.cleanup()
+        return GateRecord(GATE, "could-not-run", f"{tool} does not start ({error.strerror or error})")
+    target.under(process)
+    return _Started(process, target, log)
 
 
 def judge(ended: Ended, log: str) -> GateRecord:

@@ -2,6 +2,7 @@
 
 import errno
 from pathlib import Path
+from threading import current_thread
 from unittest.mock import Mock
 
 import pytest
@@ -15,6 +16,8 @@ from kdiag.executors.device_bench import DeviceBench
 from kdiag.executors.edits import registry
 from kdiag.isolate import Died
 from kdiag.loop import candidates, setup
+from kdiag.loop.ahead import Ahead
+from kdiag.loop.emulator import Emulator
 from kdiag.records import Gpu
 from kdiag.workload import Workload
 from test_killed import end_of, made_in, start
@@ -49,9 +52,13 @@ def test_each_fault_of_a_candidate_is_its_own_and_the_next_one_runs(
     made, propose = made_in(tmp_path), Mock(side_effect=registry.propose)
     before = made.fingerprint()
     monkeypatch.setattr(candidates, "propose", propose)
+    threads, emulate = [], Emulator.emulate  # also where cores are idle, and plans are made before they are asked for
+    monkeypatch.setattr(setup, "Ahead", lambda _: Ahead(2))
+    monkeypatch.setattr(Emulator, "emulate", lambda *asked: threads.append(current_thread()) or emulate(*asked))
     code, summary = auto(made, capsys, "--budget", "9999")
     assert code == 0, summary
     assert propose.call_count == 2  # once for each source: making proposals takes longer than all else
+    assert any(thread.name.startswith("ahead") for thread in threads)
     rows = {row["variant"]: row for row in summary["iterations"] if row["n"] > 0}
     crashes = {
         "segfault": "SIGSEGV",

@@ -38,6 +38,8 @@ def test_a_race_chooses_the_variant_and_its_losers_are_not_tried(run):
     fates = {each["variant"]: each["fate"] for each in races[0]["standings"]}
     assert (races[0]["optimization"], fates[rows[0]["variant"]]) == ("H", "won")
     assert (rows[0]["verdict"], rows[0]["speedup"], rows[0]["prediction"]["conclusion"]) == ("keep", 2.0, "supported")
+    checks, trial = bench.left[:2]
+    assert 600 > checks > trial > 0, "an iteration has ten minutes, its race included"
     lost = {variant for variant, fate in fates.items() if fate == "lost"}
     assert len(lost) > 1
     assert not {("H", variant) for variant in lost} & {(row["optimization"], row["variant"]) for row in rows}

@@ -23,26 +23,25 @@ def test_races_and_samples_are_recorded_and_replayed(tmp_path):
     recording = RecordingBench(TextBench(float, float), tmp_path / "record.jsonl")
     before = ReplayBench(tmp_path / "record.jsonl")
     none = Died("error", "the recording holds no race")
-    assert (before.race(parent, [first], 4), before.checks(parent, [first])) == (none, (none,))
+    assert (before.race(parent, [first], 2.0), before.checks(parent, [first])) == (none, (none,))
     assert before.samples(first, "kernel") == Died("error", "the recording holds no samples")
 
     def ask(bench):
         several = parent, [first, second]
-        return bench.checks(*several), bench.race(*several, 4), bench.samples(first, "kernel")
+        return bench.checks(*several), bench.race(*several, 2.0), bench.samples(first, "kernel")
 
     told = ask(recording)
     replay = ReplayBench(tmp_path / "record.jsonl")
     assert ask(replay) == told
-    for asked in ((parent, [second, first], 4), (parent, [first, second], 8)):
-        with pytest.raises(UsageError, match="holds no record of a race"):
-            replay.race(*asked)
+    with pytest.raises(UsageError, match="holds no record of a race"):
+        replay.race(parent, [second, first], 2.0)
 
 
 def test_racers_are_timed_beside_their_parent_in_each_configuration(tmp_path, monkeypatch):
     pytest.importorskip("torch")
     from kdiag.executors import device_race
 
-    paths = sources(tmp_path, "MS = 4.0", "MS = 2.0", "MS = 8.0")
+    paths = sources(tmp_path, "MS = 4.0", "MS = 2.0", "MS = 8.0", "MS = 4.0")
     described = tmp_path / "workload.py"
     described.write_text(
         "def configs(): return [{}, {}]\ndef make_inputs(*_): pass\ndef run(module, _): return module.MS\n"
@@ -50,8 +49,9 @@ def test_racers_are_timed_beside_their_parent_in_each_configuration(tmp_path, mo
     monkeypatch.setattr(device_race, "Flush", lambda: None)
     monkeypatch.setattr(device_race, "interleaved", lambda arms, budget, _: [[arm()] * budget.least for arm in arms])
     parent, *racers = map(Source.of, paths)
-    heat = device_race.race(device_race.RaceRequest(Workload(described, paths[0], True), parent, tuple(racers), 4))
-    assert heat.speedups == ((2.0, 2.0), (0.5, 0.5))
+    heat = device_race.race(device_race.RaceRequest(Workload(described, paths[0], True), parent, tuple(racers), 2.0))
+    assert heat.speedups == ((2.0, 2.0), (0.5, 0.5), (1.0, 1.0))
+    assert heat.rounds == (8, 4, 8)
 
 
 def test_a_candidate_that_died_among_others_is_checked_again_by_itself(tmp_path, monkeypatch):

@@ -177,7 +177,7 @@ def workload(folder: Path) -> Workload:
 
 
 def test_one_launch_of_a_workload(machine: Machine, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(collecting.sys, "executable", "/bin/true")
+    monkeypatch.setattr(sys, "executable", "/bin/true")
     machine.plays("good", FILL, "softmax_kernel_tail_Kt1", SOFTMAX, SOFTMAX, SOFTMAX)
     described = workload(machine.folder)
     answer = collect(described, Path("k.py"), "softmax_kernel", ("gpu__time_duration.sum",), machine.report)
@@ -195,7 +195,7 @@ def test_one_launch_of_a_workload(machine: Machine, monkeypatch: pytest.MonkeyPa
 def test_a_workload_without_counters(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, play: str, kernels: tuple[str, ...], says: str
 ):
-    monkeypatch.setattr(collecting.sys, "executable", "/bin/true")
+    monkeypatch.setattr(sys, "executable", "/bin/true")
     machine.plays(play, *kernels)
     answer = collect(workload(machine.folder), Path("k.py"), "softmax_kernel", ("a",), machine.report)
     assert isinstance(answer, NoCounters)
@@ -208,7 +208,7 @@ def test_a_profile_that_waits_is_told_its_source_and_ends_with_whoever_started_i
     waits = machine.folder / "waits"
     waits.write_text(f"#!/bin/sh\ndd if=$4 of={machine.folder}/told bs=4096 count=1\n")
     waits.chmod(0o755)
-    monkeypatch.setattr(collecting.sys, "executable", str(waits))
+    monkeypatch.setattr(sys, "executable", str(waits))
     machine.plays("good", SOFTMAX, SOFTMAX)
     waiting = prepare(workload(machine.folder), "softmax_kernel", ("a",), machine.report)
     forgotten = prepare(workload(machine.folder), "softmax_kernel", ("a",), machine.folder / "other.ncu-rep")

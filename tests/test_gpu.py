@@ -14,7 +14,7 @@ from kdiag.diagnose.report.read import read_launches
 from kdiag.executors.bench import Baseline, Counters, Trial
 from kdiag.executors.decide import CandidateOutcome, decide, needs_confirmation
 from kdiag.executors.device_bench import DeviceBench, probe_gpu
-from kdiag.executors.sanitizer import memcheck
+from kdiag.executors.sanitizer import Memcheck
 from kdiag.rules.load_metric_sets import counters, parse_capability
 from kdiag.rules.load_policies import load
 from kdiag.workload import Workload
@@ -78,5 +78,6 @@ def test_compute_sanitizer_sees_an_access_outside_an_array(tmp_path: Path):
     assert isinstance(described, Workload)
     wrong = tmp_path / "softmax.py"
     wrong.write_text(described.kernel_file.read_text().replace("check_bounds=True", "check_bounds=False"))
-    assert memcheck(described, described.kernel_file).outcome == "passed"
-    assert "Invalid __global__ read" in memcheck(described, wrong).reason
+    memcheck = Memcheck(described)
+    assert memcheck(described.kernel_file).outcome == "passed"
+    assert "Invalid __global__ read" in memcheck(wrong).reason

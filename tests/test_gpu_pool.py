@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+from kdiag import isolate
 from kdiag.errors import UsageError
 from kdiag.executors import device_bench, device_jobs, gpu_pool
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Trial
@@ -85,6 +86,17 @@ def test_what_is_wrong_or_dies_on_one_gpu_is_so_for_all(workload: Workload):
     answer = measured.trial(workload.kernel_file, candidate)
     assert isinstance(answer, Died)
     assert "exit code 7" in answer.message
+
+
+def sleep(_: None) -> None:
+    time.sleep(600)
+
+
+def test_all_gpus_end_at_the_deadline_of_who_asks():
+    with isolate.ending_within(0.2):
+        (answer,) = gpu_pool.on_each(gpu_pool.executors(("0",)), sleep, [None], timeout_s=600)
+    assert isinstance(answer, Died)
+    assert answer.kind == "timeout"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The last check of a run: what compute-sanitizer prints, and which version the run ends with, in a real repository."""
 
 import subprocess
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -9,16 +8,17 @@ from typing import cast
 import pytest
 
 from kdiag import isolate
-from kdiag.executors import repo, sanitizer, worktrees
+from kdiag.executors import repo, worktrees
 from kdiag.executors.bench import Bench
 from kdiag.executors.ncu.process import Ended
-from kdiag.executors.sanitizer import judge, memcheck
+from kdiag.executors.sanitizer import Memcheck, judge
 from kdiag.journal import IterationDone, Start
 from kdiag.loop.attempt import Arena
+from kdiag.loop.baseline import trial_of_best
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.last_check import last_check
-from kdiag.records import GateRecord, Iteration
+from kdiag.records import ConfigurationTiming, GateRecord, Iteration
 from kdiag.rules.load_policies import load
 from kdiag.run_state import state
 from kdiag.workload import Workload
@@ -53,17 +53,24 @@ def test_what_the_tool_says(ended: Ended, log: str, outcome: str, reason: str):
 
 def test_without_the_tool_nothing_is_proved(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("shutil.which", lambda _: None)
-    assert "not installed" in memcheck(Workload(Path("w.py"), Path("k.py"), True), Path("edited.py")).reason
+    assert "not installed" in Memcheck(Workload(Path("w.py"), Path("k.py"), True))(Path("edited.py")).reason
 
 
-def test_it_runs_on_the_gpu_that_measures(monkeypatch: pytest.MonkeyPatch):
-    seen: list[Mapping[str, str]] = []
-    monkeypatch.setattr("shutil.which", lambda _: "compute-sanitizer")
-    monkeypatch.setattr(sanitizer, "run", lambda _, env, *__: seen.append(env) or Ended(0, "", ""))
+def test_it_waits_for_its_source_on_the_gpu_that_measures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    tool = tmp_path / "compute-sanitizer"
+    told = f"dd if=${{11}} of={tmp_path}/told bs=4096 count=1"
+    says = f"echo $CUDA_VISIBLE_DEVICES ${{12}} >> {tmp_path}/started; {told}; echo '=== ERROR SUMMARY: 0 errors' > $6"
+    tool.write_text(f"#!/bin/sh\n{says}\n")
+    tool.chmod(0o755)
+    monkeypatch.setattr("shutil.which", lambda _: str(tool))
+    memcheck = Memcheck(Workload(Path("w.py"), Path("k.py"), True))
     token = isolate.environment.set({"CUDA_VISIBLE_DEVICES": "3"})
-    memcheck(Workload(Path("w.py"), Path("k.py"), True), Path("edited.py"))
+    memcheck.get_ready()
     isolate.environment.reset(token)
-    assert seen[0]["CUDA_VISIBLE_DEVICES"] == "3"
+    for name in ("a.py", "b.py"):
+        assert memcheck(Path(name)).outcome == "passed"
+        assert (tmp_path / "told").read_text() == str(Path(name).absolute())
+    assert (tmp_path / "started").read_text().split() == ["3", "smallest", "smallest"]
 
 
 UNEDITED, FIRST, SECOND = (f"X = {n}\n" for n in range(3))
@@ -119,3 +126,14 @@ def test_a_run_ends_with_a_version_that_passes(
     assert " ".join(row.verdict for row in resumed.iterations[1:]) == verdicts
     worktrees.reopen(arena.worktree, resumed.best_commit)
     assert repo.current_source(arena.worktree) == best
+
+
+def test_the_trial_of_the_only_edit_is_the_last_comparison():
+    timing = (ConfigurationTiming("a", 2.0, 1.0, 2.0, 1.9, 2.1, 0.01, 50),)
+    start, kept, lost = (
+        Iteration(n, "H", str(n), "", "PASS", 1.0, 2.0, verdict, "", timings=timing)
+        for n, verdict in enumerate(("keep", "keep", "revert"))
+    )
+    assert trial_of_best([start, kept, lost], first=1) == timing
+    assert trial_of_best([start, kept, lost], first=2) == (), "another process took them, on another card perhaps"
+    assert trial_of_best([start, kept, replace(kept, n=3)], first=1) == (), "the second edit's parent was the first"

@@ -7,12 +7,13 @@ import time
 import pytest
 
 from kdiag.executors.ncu import process as ncu_process
-from kdiag.executors.ncu.process import Ended, run
+from kdiag.executors.ncu.process import Ended, start, watch
 from ncu_machine import ended as has_ended
 
 
 def python(code: str, timeout_s: float = 20.0, shown: list[str] | None = None) -> Ended:
-    return run([sys.executable, "-c", code], os.environ, timeout_s, (shown if shown is not None else []).append)
+    show = (shown if shown is not None else []).append
+    return watch(start([sys.executable, "-c", code], os.environ), timeout_s, show)
 
 
 def test_both_streams_are_kept_apart_and_shown():
@@ -71,4 +72,4 @@ def test_a_command_may_end_by_itself_after_the_interrupt():
 
 def test_a_program_that_is_not_there():
     with pytest.raises(FileNotFoundError):
-        run(["/no/such/program"], os.environ, 1.0, print)
+        start(["/no/such/program"], os.environ)

@@ -1,12 +1,13 @@
-"""Successive halving on a bench that knows the true speed of every variant."""
+"""Races on a bench that knows the true speed of every variant."""
 
 import itertools
 
 import pytest
 
-from kdiag.executors.bench import Heat, Trial
+from kdiag.executors.bench import Trial
+from kdiag.executors.halving import FIRST_ROUNDS, ROUNDS, halved
 from kdiag.isolate import Died
-from kdiag.loop.racing import FIRST_ROUNDS, race
+from kdiag.loop.racing import race
 from kdiag.records import ConfigurationCheck
 from test_tree import suggest
 
@@ -24,13 +25,16 @@ def name(racer):
     return racer.variant.replace("=", "_")
 
 
-def run(**speeds):
-    """The result of a race, and who ran in which heat."""
+def run(most=FIRST_ROUNDS, **speeds):
+    """The result of a race, and who ran in which heat; `most` rounds of the first fit into its time."""
     heats = []
 
-    def time(racers, rounds):
-        heats.append((list(map(name, racers)), rounds))
-        return Heat(tuple(speeds[name(racer)] for racer in racers))
+    def time(racers):
+        def heat(numbers, least):
+            heats.append(([name(racers[n]) for n in numbers], max(least, most)))
+            return heats[-1][1], [speeds[each] for each in heats[-1][0]]
+
+        return halved(len(racers), heat, 2.0)
 
     racers = [suggest(n, "G", each.replace("_", "=")) for n, each in enumerate(speeds, 1)]
     return race(racers, lambda racers: check(racers, speeds), time, 2.0), heats
@@ -45,6 +49,13 @@ def test_half_of_them_go_on_with_twice_the_rounds():
         (2, 4 * FIRST_ROUNDS),
     ]
     assert [(s.variant, s.fate) for s in result.standings] == [(f"v{n}", "won" if n == 7 else "lost") for n in range(8)]
+    assert [s.reason.split()[-2] for s in result.standings] == [*"4444", *"88", "16", "16"]
+
+
+def test_all_the_rounds_at_once_where_they_are_cheap():
+    result, heats = run(most=ROUNDS, a=(1.1,), b=(1.3,), c=(1.2,))
+    assert heats == [(["a", "b", "c"], ROUNDS)]
+    assert [s.variant for s in result.standings] == ["a", "c", "b"]
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations([("a", (0.9,)), ("b", (1.1,)), ("c", (1.3,))])))
@@ -58,7 +69,8 @@ def test_wrong_code_is_never_timed_and_never_wins():
     assert not {"b", "d"} & {name for names, _ in heats for name in names}
     nobody, _ = run(a=None, b=None)
     assert (nobody.winner, len(nobody.wrong), nobody.closed) == (None, 2, {})
-    assert run(a=None, b=(0.5,))[0].winner.variant == "b"
+    alone, heats = run(a=None, b=(0.5,))
+    assert (alone.winner.variant, heats) == ("b", []), "its trial times it"
 
 
 def test_one_that_is_slower_somewhere_does_not_win_by_its_mean():

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kdiag import isolate
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Heat, Trial
 from kdiag.isolate import Died
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Evidence, Gpu
@@ -11,12 +12,16 @@ from kdiag.records import ConfigurationCheck, ConfigurationTiming, Evidence, Gpu
 
 @dataclass
 class TextBench:
-    """`ms` is the time of a source, None for a wrong one; `instructions` are its counters; `dies`: no heat ends well."""
+    """`ms` is the time of a source, None for a wrong one; `instructions` are its counters; `dies`: no heat ends well.
+
+    `left` are the seconds that were left when checks and trials began.
+    """
 
     ms: Callable[[str], float | None]
     instructions: Callable[[str], float] = lambda _: 100.0
     dies: bool = False
     trials: list[str] = field(default_factory=list)
+    left: list[float] = field(default_factory=list)
 
     def gpu(self) -> Gpu | None:
         return None
@@ -35,6 +40,7 @@ class TextBench:
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         self.trials.append(candidate.read_text())
+        self.left.append(isolate.time_left(1e9))
         before, after = self.ms(parent.read_text()), self.ms(self.trials[-1])
         if after is None or before is None:
             return Trial(_checks(right=False), ())
@@ -43,13 +49,14 @@ class TextBench:
         return Trial(_checks(right=True), (timing,))
 
     def checks(self, parent: Path, candidates: Sequence[Path]) -> tuple[Trial | Died, ...]:
+        self.left.append(isolate.time_left(1e9))
         return tuple(Trial(_checks(right=self.ms(path.read_text()) is not None), ()) for path in candidates)
 
-    def race(self, parent: Path, candidates: Sequence[Path], rounds: int) -> Heat | Died:
+    def race(self, parent: Path, candidates: Sequence[Path], slower_pct: float) -> Heat | Died:
         if self.dies:
-            return Died("crash", f"an illegal memory access in {rounds} rounds")
+            return Died("crash", "an illegal memory access")
         before, times = self.ms(parent.read_text()) or 1.0, [self.ms(path.read_text()) for path in candidates]
-        return Heat(tuple((before / ms,) for ms in times if ms is not None))
+        return Heat(tuple((before / ms,) for ms in times if ms is not None), (16,) * len(times))
 
 
 def _checks(*, right: bool) -> tuple[ConfigurationCheck, ...]:

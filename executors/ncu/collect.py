@@ -4,20 +4,18 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kdiag import isolate
 from kdiag.errors import KdiagError, UsageError
 from kdiag.executors.ncu.command import NcuOptions, command_line, compute_capability, find_ncu, what_to_collect
 from kdiag.executors.ncu.failures import Interrupted, NcuFailed, NcuMissing, NoKernels, ProfilerError, TimedOut
 from kdiag.executors.ncu.messages import Heard, read_messages
 from kdiag.executors.ncu.output import Collected, judge
-from kdiag.executors.ncu.process import Ended, start, stop, watch
+from kdiag.executors.ncu.process import Ended, start, watch
+from kdiag.executors.waiting_target import WaitingTarget
 from kdiag.rules.load_metric_sets import metric_set
 from kdiag.workload import Workload
 
@@ -88,25 +86,17 @@ def collect(workload: Workload, source: Path, kernel: str, metrics: Sequence[str
 
 @dataclass
 class Waiting:
-    """A profile whose ncu has started: its target loads torch, half of what a profile takes (8 s on an H200), and waits.
-
-    It ends with this process, however that ends: nothing holds the other end of its pipe then.
-    """
+    """A profile whose ncu has started and whose target waits; it ends with this process."""
 
     workload: Workload
     kernel: str
     started: "_Started"
-    folder: "tempfile.TemporaryDirectory[str]"
-    pipe: int
-
-    def __post_init__(self) -> None:
-        weakref.finalize(self, stop, self.started.process)
-        weakref.finalize(self, os.close, self.pipe)
+    target: WaitingTarget
 
     def collect(self, source: Path) -> Path | NoCounters:
         """The report of this source; once."""
-        os.write(self.pipe, str(source.absolute()).encode())
-        with self.folder:
+        self.target.tell(source)
+        with self.target.folder:
             return _had(
                 lambda: self.started,
                 f"{self.workload.path.name} does not launch {self.kernel} twice in its first configuration",
@@ -127,20 +117,16 @@ def collect_from(command: Command, kernel: str, metrics: Sequence[str], report: 
 def prepare(workload: Workload, kernel: str, metrics: Sequence[str], report: Path) -> Waiting | NoCounters:
     """Start what `collect` runs, up to the source, so that it can be had soon."""
     options = NcuOptions(kernel=_exactly(kernel), launch_skip=1, launch_count=1, timeout_s=WORKLOAD_S)
-    env = {**os.environ, **isolate.environment.get(), "PYTHONDONTWRITEBYTECODE": "1"}
-    folder = tempfile.TemporaryDirectory(prefix="kdiag-ncu-")
-    pipe = Path(folder.name) / "source"
-    os.mkfifo(pipe)
-    descriptor = os.open(pipe, os.O_RDWR)  # to read as well, or it would wait for the target
-    command = [sys.executable, "-m", "kdiag.executors.ncu.profile_target", str(workload.path), str(pipe)]
+    target = WaitingTarget.of(workload)
+    command = Command(target.command, None, target.environment)
     try:
-        log = Path(folder.name) / LOG
-        started = _start(("--metrics", ",".join(metrics)), options, report, Command(command, None, env), log)
+        words = "--metrics", ",".join(metrics)
+        started = _start(words, options, report, command, Path(target.folder.name) / LOG)
     except KdiagError as error:
-        os.close(descriptor)
-        folder.cleanup()
+        target.folder.cleanup()
         return NoCounters(str(error))
-    return Waiting(workload, kernel, started, folder, descriptor)
+    target.under(started.process)
+    return Waiting(workload, kernel, started, target)
 
 
 @dataclass(frozen=True)

@@ -44,11 +44,6 @@ class _Stream:
                 self.show(piece)
 
 
-def run(command: Sequence[str], env: Mapping[str, str], timeout_s: float, show: Callable[[str], object]) -> Ended:
-    """`watch` a command that is started now. Raises OSError when the program cannot be started."""
-    return watch(start(command, env), timeout_s, show)
-
-
 def start(command: Sequence[str], env: Mapping[str, str], folder: Path | None = None) -> subprocess.Popen[bytes]:
     """Start `command` without input, in a process group of its own, in `folder` (default: the current one).
 

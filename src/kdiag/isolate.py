@@ -38,7 +38,15 @@ Answer = TypeVar("Answer")
 LOG = "output.log"
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"  # read when NumPy is imported
 # torch imports _dynamo for the first arithmetic on a meta tensor, 1.5 s in every child if not here once.
-PRELOAD = ("numpy", "torch", "torch._dynamo", "cuda.tile", "libcst", "kdiag.workload", "kdiag.executors.emulator")
+PRELOAD = (
+    "numpy",
+    "torch",
+    "torch._dynamo",
+    "cuda.tile",
+    "libcst",
+    "kdiag.workload",
+    "kdiag.executors.emulator.emulation",
+)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from kdiag.executors.gates.emulation import GATE as EMULATION
 from kdiag.executors.gates.scope import Protected, Texts, scope
 from kdiag.executors.repo import Worktree
 from kdiag.isolate import Died
+from kdiag.loop.ahead import Ahead
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.inspection import Pair, inspect
@@ -27,7 +28,7 @@ from kdiag.workload import source_hash
 class Arena:
     """What stays the same for all candidates of a run. `bench` is None where nothing can be measured.
 
-    `on_gate` hears the name of what runs now.
+    `on_gate` hears the name of what runs now, `on_keep` that there is something for the last check.
     """
 
     worktree: Worktree
@@ -38,6 +39,8 @@ class Arena:
     protected: Mapping[Path, str | None] = field(default_factory=dict)
     memcheck: Callable[[Path], GateRecord] = sanitizer.unavailable
     on_gate: Callable[[str], None] = lambda _: None
+    on_keep: Callable[[], None] = lambda: None
+    ahead: Ahead = field(default_factory=Ahead)
 
     @property
     def compiler(self) -> Compiler:
@@ -59,14 +62,23 @@ class Parent:
     least_ms: Mapping[str, float] = field(default_factory=dict)
 
 
-def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Trial | Died | None = None) -> Iteration:
+@dataclass(frozen=True)
+class Raced:
+    """What a race has taken of an iteration, and what its checks said of a candidate that is `wrong`."""
+
+    seconds: float = 0.0
+    wrong: Trial | Died | None = None
+
+
+def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, raced: Raced) -> Iteration:
     """Write the candidate into the worktree, pass it through every gate, and say what became of it.
 
-    The worktree holds the candidate afterwards; the caller commits or reverts. `wrong` is what a check before a race said.
-    What takes longer than the policy gives an iteration is ended, and is a crash.
+    The worktree holds the candidate afterwards; the caller commits or reverts. What takes longer than the policy gives
+    an iteration, its race included, is ended, and is a crash.
     """
-    with isolate.ending_within(arena.policy.iteration_s):
-        return _attempt(n, proposal, parent, arena, wrong)
+    with isolate.ending_within(arena.policy.iteration_s - raced.seconds):
+        row = _attempt(n, proposal, parent, arena, raced.wrong)
+    return replace(row, seconds=row.seconds + raced.seconds)
 
 
 def _attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Trial | Died | None) -> Iteration:

@@ -9,16 +9,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
+from kdiag import isolate
 from kdiag.errors import AsksUser, RepositoryError
 from kdiag.executors import repo
-from kdiag.executors.bench import Counters, Trial
 from kdiag.executors.decide import errors, speedup_so_far
 from kdiag.executors.gates.no_op import machine_code
 from kdiag.executors.stopping import asks_user
-from kdiag.isolate import Died
 from kdiag.journal import IterationDone, Journal, Race, Stop, Tree
 from kdiag.loop import baseline, headroom
-from kdiag.loop.attempt import Arena, Parent, attempt
+from kdiag.loop.attempt import Arena, Parent, Raced, attempt
 from kdiag.loop.candidates import Rounding
 from kdiag.loop.compiler import of_kernel
 from kdiag.loop.experience import Memory
@@ -27,7 +26,7 @@ from kdiag.loop.reached import Reached
 from kdiag.loop.run_files import RunFiles
 from kdiag.loop.strategy import WORTH_TRYING, Strategy, text_of
 from kdiag.loop.target import NO_TARGET, Target, goal
-from kdiag.records import ConfigurationTiming, Evidence, Iteration, Observations, Suggestion
+from kdiag.records import ConfigurationTiming, Iteration, Observations, Suggestion
 from kdiag.reporters.commit_message import commit_message
 from kdiag.reporters.escalation import escalation
 from kdiag.reporters.terminal_auto import Terminal
@@ -65,22 +64,25 @@ class Run:
 
     def execute(self) -> str:
         """Run to the end and return the reason for it. The branch holds the best verified version at any moment."""
-        if self.arena.bench is not None:
-            self._take_baseline()
-            repo.revert(self.arena.worktree)  # commands measured the original there
-        parent = self._replan(repo.current_source(self.arena.worktree))
-        while (reason := self._stop()) is None:
-            parent = self._iterate(parent)
-            if told := self.reached.round(self.iterations[-1], last=self._stop() is not None):
-                self.terminal.on_note(told)
-        best, checked = last_check(self.arena, self.original, self.iterations, self.terminal.on_note)
-        for row in checked:
-            self._amend(row)
-        self._measure_final(best)
-        repo.revert(self.arena.worktree)
-        self.journal.append(Stop(reason, _now()))
-        self._write_log(reason)
-        return reason
+        with self.arena.ahead:
+            source, first = repo.current_source(self.arena.worktree), self._next_number()
+            self.strategy.foresee(source, self.iterations)
+            if self.arena.bench is not None:
+                self._take_baseline()
+                repo.revert(self.arena.worktree)  # commands measured the original there
+            parent = self._replan(source)
+            while (reason := self._stop()) is None:
+                parent = self._iterate(parent)
+                if told := self.reached.round(self.iterations[-1], last=self._stop() is not None):
+                    self.terminal.on_note(told)
+            best, checked = last_check(self.arena, self.original, self.iterations, self.terminal.on_note)
+            for row in checked:
+                self._amend(row)
+            self._measure_final(best, first)
+            repo.revert(self.arena.worktree)
+            self.journal.append(Stop(reason, _now()))
+            self._write_log(reason)
+            return reason
 
     def leave_best(self) -> None:
         """Leave the best verified version in the worktree when a run fails, as far as git still answers."""
@@ -129,17 +131,11 @@ class Run:
 
     def _measured(self, source: str) -> Observations:
         """What timing says of the best version, and a profiler if there is one."""
-        arena, observed = self.arena, dict[str, Evidence]()
-        if self.reached.baseline is not None:
-            observed |= headroom.observations(self.reached.baseline, self.reached.now_ms)
-        if arena.bench is not None and self.options.report is None:
-            arena.on_gate("profile")
-            counters = arena.bench.counters(arena.compiler.path(source), arena.kernel)
-            if isinstance(counters, Counters):
-                observed |= counters.observations
-            else:
-                self.terminal.on_note(f"no profiler counters: {counters.message}")
-        return observed
+        known = self.reached.baseline
+        observed = {} if known is None else headroom.observations(known, self.reached.now_ms)
+        if self.options.report is not None:
+            return observed
+        return {**observed, **baseline.counters(self.arena, source, self.terminal.on_note)}
 
     def _rank(self, parent: Parent) -> Parent:
         """Rank anew after what was tried, and keep the tree in the journal."""
@@ -154,7 +150,10 @@ class Run:
         self.terminal.on_try(self._next_number(), suggestion, self.reached.headroom())
         if suggestion.cause in self.strategy.tree.refuted:
             self.terminal.on_note(f"nothing is open but what is for {suggestion.cause}, which was refuted")
-        result = self.strategy.choose(suggestion, parent)
+        started = time.monotonic()
+        with isolate.ending_within(self.arena.policy.iteration_s):
+            result = self.strategy.choose(suggestion, parent)
+        spent = time.monotonic() - started
         if result.died is not None:
             self.terminal.on_note(f"{suggestion.optimization}: one by one, {result.died.message}")
         if result.standings:
@@ -162,17 +161,16 @@ class Run:
             for each in reversed(result.standings):
                 self.terminal.on_note(f"{suggestion.optimization} {each.variant} {each.fate}: {each.reason}")
         for racer, trial in result.wrong:
-            parent = self._try(racer, parent, {}, trial)
-        return parent if result.winner is None else self._try(result.winner, parent, result.closed)
+            parent = self._try(racer, parent, {}, Raced(wrong=trial))
+        return parent if result.winner is None else self._try(result.winner, parent, result.closed, Raced(spent))
 
-    def _try(
-        self, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str], wrong: Trial | Died | None = None
-    ) -> Parent:
+    def _try(self, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str], raced: Raced) -> Parent:
         """One row: attempt the suggestion, unless a race showed that it is wrong, and settle what came of it."""
         assert suggestion.proposal is not None
         number = self._next_number()
         self.terminal.on_try(number, suggestion, self.reached.headroom())
-        row = attempt(number, suggestion.proposal, parent, self.arena, wrong)
+        self.strategy.foresee_next(suggestion)
+        row = attempt(number, suggestion.proposal, parent, self.arena, raced)
         row = replace(row, prediction=self.strategy.predict(row, suggestion, parent))
         return self._settle(row, suggestion, parent, closed)
 
@@ -201,20 +199,26 @@ class Run:
         self.strategy.earlier.add(machine_code(of_kernel(compilation, self.arena.kernel)))
         if row.verdict != "keep":
             return self._rank(parent)
+        self.arena.on_keep()
         self.reached.keep(row.timings)
         if self.reached.stop(self.iterations, 1) is not None:
             return replace(parent, source=source)
+        self.strategy.foresee(source, self.iterations)
         return self._replan(source)
 
-    def _measure_final(self, best: str) -> None:
-        """The original against the best: the figure the summary gives."""
-        if self.arena.bench is None or best == self.original:
+    def _measure_final(self, best: str, first: int) -> None:
+        """The original against the best: the figure the summary gives. `first`: the iteration that this process began with."""
+        if self.reached.baseline is None or best == self.original:
             return
-        self.final = baseline.beside_best(self.arena, self.original, best)
+        self.final = baseline.trial_of_best(self.iterations, first)
+        if self.final:
+            self.terminal.on_note(
+                "the trial of the one edit that is kept timed the original beside it: that is the comparison"
+            )
+        else:
+            self.final = baseline.beside_best(self.arena, self.original, best)
         if not self.final:
             self.terminal.on_note("the last comparison of the original with the best version did not succeed")
-            return
-        assert self.reached.baseline is not None
         now = {timing.configuration: timing.candidate_ms for timing in self.final}
         for line in headroom.describe(self.reached.baseline, now):
             self.terminal.on_note(f"best version: {line}")

@@ -1,11 +1,13 @@
 """The unedited kernel: measured before anything is tried, and beside the best version at the end."""
 
+from collections.abc import Callable, Sequence
+
 from kdiag.errors import KdiagError
-from kdiag.executors.bench import Baseline, Trial
+from kdiag.executors.bench import Baseline, Counters, Trial
 from kdiag.executors.gates.correctness import correctness
 from kdiag.isolate import Died
 from kdiag.loop.attempt import Arena
-from kdiag.records import ConfigurationTiming, Iteration
+from kdiag.records import ConfigurationTiming, Iteration, Observations
 
 
 def measure(arena: Arena, original: str) -> Baseline:
@@ -41,6 +43,27 @@ def row(answer: Baseline, seconds: float) -> Iteration:
         checks=answer.checks,
         seconds=seconds,
     )
+
+
+def counters(arena: Arena, source: str, on_note: Callable[[str], None]) -> Observations:
+    """What a profiler says of a version; nothing where there is none."""
+    if arena.bench is None:
+        return {}
+    arena.on_gate("profile")
+    answer = arena.bench.counters(arena.compiler.path(source), arena.kernel)
+    if isinstance(answer, Counters):
+        return answer.observations
+    on_note(f"no profiler counters: {answer.message}")
+    return {}
+
+
+def trial_of_best(rows: Sequence[Iteration], first: int) -> tuple[ConfigurationTiming, ...]:
+    """The times of the only edit that is kept, where this process took them: its iterations begin with `first`.
+
+    Its parent was the original, and one process timed both in turn: to measure them once more would tell nothing new.
+    """
+    kept = [row for row in rows if row.n > 0 and row.verdict == "keep"]
+    return kept[0].timings if len(kept) == 1 and kept[0].n >= first else ()
 
 
 def beside_best(arena: Arena, original: str, best: str) -> tuple[ConfigurationTiming, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kdiag.diagnose.compiler.compile import compile_workload
+from kdiag.loop.ahead import AskedOnce
 from kdiag.records import Compilation, CompileFailure, Launch
 from kdiag.workload import CommandWorkload, Workload, source_hash
 
@@ -27,6 +28,9 @@ class Compiler:
     folder: Path
     known: dict[str, Compilation] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._asked = AskedOnce(self.known)
+
     def path(self, source: str) -> Path:
         """The file that holds exactly this source; several threads may ask for it."""
         path = self.folder / source_hash(source)[:16] / self.file_name
@@ -39,15 +43,14 @@ class Compiler:
 
     def compile(self, sources: Sequence[str]) -> dict[str, Compilation]:
         """What the compiler says of each source, keyed by source hash; in parallel, each source once."""
-        new = {source_hash(source): source for source in sources if source_hash(source) not in self.known}
-        if new and isinstance(self.workload, Workload):
-            paths = [self.path(source) for source in new.values()]
-            answers = compile_workload(self.workload, paths, self.target, timeout_s=TIMEOUT_S)
-            self.known.update(zip(new, answers, strict=True))
-        elif new:
-            nothing = CompileFailure("unavailable", "there is no Python workload to capture launches from")
-            self.known.update(dict.fromkeys(new, nothing))
-        return {source_hash(source): self.known[source_hash(source)] for source in sources}
+        texts = {source_hash(source): source for source in sources}
+        return self._asked.answers(texts, lambda new: self._compile([texts[key] for key in new]))
+
+    def _compile(self, sources: Sequence[str]) -> Sequence[Compilation]:
+        if isinstance(self.workload, Workload):
+            paths = [self.path(source) for source in sources]
+            return compile_workload(self.workload, paths, self.target, timeout_s=TIMEOUT_S)
+        return [CompileFailure("unavailable", "there is no Python workload to capture launches from")] * len(sources)
 
     def compile_one(self, source: str) -> Compilation:
         """What the compiler says of one source."""

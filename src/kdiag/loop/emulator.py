@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from kdiag import isolate
 from kdiag.executors.bench import Source
 from kdiag.executors.emulator.cases import Cases, cannot_emulate, choose, emulate_source
+from kdiag.loop.ahead import AskedOnce
 from kdiag.loop.compiler import Compiler
 from kdiag.records import EmulatedSource
-from kdiag.workload import Workload, source_hash
+from kdiag.workload import Workload
 
 
 @dataclass
@@ -19,8 +20,8 @@ class Emulator:
     """
 
     compiler: Compiler
-    known: dict[str, EmulatedSource] = field(default_factory=dict)
-    _cases: Cases | str | None = None
+    _asked: AskedOnce[str, EmulatedSource] = field(default_factory=lambda: AskedOnce({}))
+    _cases: AskedOnce[None, Cases | str] = field(default_factory=lambda: AskedOnce({}))
 
     def emulate(self, sources: Sequence[str]) -> tuple[EmulatedSource | str, ...]:
         """The runs of each source, in parallel; or a sentence that says why there are none."""
@@ -28,21 +29,23 @@ class Emulator:
         workload = self.compiler.workload
         if isinstance(cases, str) or not isinstance(workload, Workload):
             return (str(cases),) * len(sources)
-        new = [source for source in dict.fromkeys(sources) if source_hash(source) not in self.known]
-        files = [Source.of(self.compiler.path(source)) for source in new]
-        runs = isolate.together(
-            lambda file: emulate_source(workload, file, self.compiler.target, cases), files, at_once=len(files)
-        )
-        self.known.update((source_hash(source), run) for source, run in zip(new, runs, strict=True))
-        return tuple(self.known[source_hash(source)] for source in sources)
+
+        def run(new: Sequence[str]) -> tuple[EmulatedSource, ...]:
+            files = [Source.of(self.compiler.path(source)) for source in new]
+            return isolate.together(
+                lambda file: emulate_source(workload, file, self.compiler.target, cases), files, at_once=len(files)
+            )
+
+        runs = self._asked.answers(sources, run)
+        return tuple(runs[source] for source in sources)
 
     def _chosen(self) -> Cases | str:
         """What is emulated of the workload, found out once; a text says why nothing is."""
-        if self._cases is None:
-            workload = self.compiler.workload
-            if not isinstance(workload, Workload):
-                self._cases = "there is no Python workload to run"
-            else:
-                isolate.warm_up()
-                self._cases = cannot_emulate() or choose(workload)
-        return self._cases
+        return self._cases.answers([None], lambda _: [self._choose()])[None]
+
+    def _choose(self) -> Cases | str:
+        workload = self.compiler.workload
+        if not isinstance(workload, Workload):
+            return "there is no Python workload to run"
+        isolate.warm_up()
+        return cannot_emulate() or choose(workload)

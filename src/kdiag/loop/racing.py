@@ -1,4 +1,4 @@
-"""Successive halving: many variants in few rounds, the better half in twice as many, until one is left.
+"""Races between the variants of an optimization.
 
 Correctness is checked on the device before the first round, so that wrong code is never timed. A race only chooses:
 its figures have no interval, and the winner still passes every gate and the full trial before it is kept.
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kdiag.executors.bench import Heat, Trial
+from kdiag.executors.halving import score
 from kdiag.isolate import Died
 from kdiag.records import Standing, Suggestion
 
-FIRST_ROUNDS = 4
-MOST = 8  # racers: three heats, and as many sets of inputs beside each other on a card
+MOST = 8  # racers: as many sets of inputs beside each other on a card
 
 Checking = Callable[[Sequence[Suggestion]], Sequence[Trial | Died]]
-Timing = Callable[[Sequence[Suggestion], int], Heat | Died]  # in so many rounds
+Timing = Callable[[Sequence[Suggestion]], Heat | Died]
 
 
 @dataclass(frozen=True)
@@ -47,42 +47,36 @@ class Result:
 
 
 def race(racers: Sequence[Suggestion], check: Checking, time: Timing, slower_pct: float) -> Result:
-    """Check the racers, then halve those that are right until one is left. `slower_pct` is how much slower a
-    configuration may become. Where a heat dies, or all checks do, the first goes on untimed.
+    """Check the racers, then time those that are right, if these are several. `slower_pct` is how much slower a
+    configuration may become. Where the timing dies, or all checks do, the first goes on untimed.
     """
     answers = tuple(zip(racers, check(racers), strict=True))
     dead = [answer for _, answer in answers if isinstance(answer, Died)]
     if len(dead) == len(racers):
         return Result(racers[0], died=dead[0])
     wrong = tuple((racer, answer) for racer, answer in answers if isinstance(answer, Died) or not answer.passed)
-    alive = [racer for racer, answer in answers if not isinstance(answer, Died) and answer.passed]
-    left = [_out(racer, answer) for racer, answer in wrong]
-    rounds = FIRST_ROUNDS
-    while len(alive) > 1 or (rounds == FIRST_ROUNDS and alive):
-        heat = time(alive, rounds)
-        if isinstance(heat, Died):
-            return Result(alive[0], died=heat)
-        scores = {racer.variant: _score(times, slower_pct) for racer, times in zip(alive, heat.speedups, strict=True)}
-        alive.sort(key=lambda racer: scores[racer.variant], reverse=True)
-        half = (len(alive) + 1) // 2
-        for place, racer in reversed(list(enumerate(alive))):
-            if place >= half or half == 1:
-                fate: Literal["won", "lost"] = "won" if place == 0 else "lost"
-                mean = scores[racer.variant][1]
-                left.append(Standing(racer.variant, fate, f"{mean:.3f}x of its parent in {rounds} rounds", mean))
-        alive, rounds = alive[:half], 2 * rounds
-    return Result(alive[0] if alive else None, tuple(left), wrong)
+    right = [racer for racer, answer in answers if not isinstance(answer, Died) and answer.passed]
+    left = tuple(_out(racer, answer) for racer, answer in wrong)
+    if len(right) < 2:
+        return Result(next(iter(right), None), left, wrong)
+    heat = time(right)
+    if isinstance(heat, Died):
+        return Result(right[0], died=heat)
+    times = zip(heat.rounds, heat.speedups, right, strict=True)
+    *lost, won = sorted(times, key=lambda each: (each[0], score(each[1], slower_pct)))
+    ranked = (*(_timed(*each, "lost") for each in lost), _timed(*won, "won"))
+    return Result(won[2], left + ranked, wrong)
+
+
+def _timed(rounds: int, speedups: Sequence[float], racer: Suggestion, fate: Literal["won", "lost"]) -> Standing:
+    mean = statistics.geometric_mean(speedups)
+    return Standing(racer.variant, fate, f"{mean:.3f}x of its parent in {rounds} rounds", mean)
 
 
 def _out(racer: Suggestion, answer: Trial | Died) -> Standing:
     """How a racer leaves that is not timed."""
     reason = answer.message if isinstance(answer, Died) else "a check failed, so it was not timed"
     return Standing(racer.variant, "wrong", reason)
-
-
-def _score(speedups: Sequence[float], slower_pct: float) -> tuple[bool, float]:
-    """No slower than it may be anywhere counts first, then the geometric mean."""
-    return min(speedups) >= 1 / (1 + slower_pct / 100), statistics.geometric_mean(speedups)
 
 
 def _knobs(variant: str) -> set[str]:

@@ -1,10 +1,8 @@
 """Sets a run up or takes it up again: workload, worktree, journal, bench."""
 
 import os
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from kdiag import __version__, isolate, run_state
@@ -20,6 +18,7 @@ from kdiag.executors.replay import RecordingBench, ReplayBench
 from kdiag.executors.repo import Worktree
 from kdiag.journal import Journal, Resumed, Start
 from kdiag.loop import generated_test
+from kdiag.loop.ahead import Ahead, idle_cores
 from kdiag.loop.attempt import Arena
 from kdiag.loop.auto import Options, Run
 from kdiag.loop.candidates import Rounding
@@ -28,7 +27,7 @@ from kdiag.loop.emulator import Emulator
 from kdiag.loop.experience import memory
 from kdiag.loop.findings import choose_kernel
 from kdiag.loop.request import Request, completed, describe, policy_of, refuse_vendor
-from kdiag.records import GateRecord, Gpu, Observations
+from kdiag.records import Gpu, Observations
 from kdiag.reporters.run_summary import RunHeader
 from kdiag.reporters.terminal_auto import Terminal
 from kdiag.rules.load_metric_sets import counters, parse_capability
@@ -59,6 +58,7 @@ def prepare(request: Request) -> Plan:
     described = describe(request)
     source = workloads.read_source(described.kernel_file)
     kernel = choose_kernel(source, str(described.kernel_file), request.kernel)
+    isolate.warm_up()  # the server imports torch while this process does, and all that follows
     if request.report is not None:
         read_launches(request.report, f"^{kernel}$")
     gpu = ReplayBench(request.replay).gpu() if request.replay is not None else probe_gpu()
@@ -158,6 +158,7 @@ def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -
     protected = [described.path.resolve()]
     if isinstance(described, CommandWorkload):
         protected.append(worktree.repository / "tests")
+    memcheck = _memcheck(plan)
     arena = Arena(
         worktree=worktree,
         emulator=Emulator(compiler),
@@ -165,7 +166,9 @@ def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -
         bench=_bench(plan, worktree),
         policy=plan.policy,
         protected=repo.hash_files(protected),
-        memcheck=_memcheck(plan),
+        memcheck=memcheck or sanitizer.unavailable,
+        on_keep=memcheck.get_ready if memcheck else lambda: None,
+        ahead=Ahead(idle_cores() if memcheck else 0),  # answers that take the card no time leave none to work in
         on_gate=terminal.on_gate,
     )
     # A replay measures nothing new, and must not depend on what this machine has seen since.
@@ -199,12 +202,12 @@ def _bench(plan: Plan, worktree: Worktree) -> Bench | None:
     return RecordingBench(bench, request.record) if request.record is not None else bench
 
 
-def _memcheck(plan: Plan) -> Callable[[Path], GateRecord]:
+def _memcheck(plan: Plan) -> sanitizer.Memcheck | None:
     """The last check of a run, where there is a card to run it on."""
     described = plan.workload
     if plan.gpu is None or plan.request.replay is not None or isinstance(described, CommandWorkload):
-        return sanitizer.unavailable
-    return partial(sanitizer.memcheck, described)
+        return None
+    return sanitizer.Memcheck(described)
 
 
 def _observations(report: Path, kernel: str) -> Observations:

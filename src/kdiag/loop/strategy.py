@@ -12,6 +12,7 @@ from kdiag.executors.bench import Counters, Heat, Races, Samples, Trial
 from kdiag.executors.decide import gain_pct
 from kdiag.executors.gates.no_op import machine_code
 from kdiag.isolate import Died
+from kdiag.loop.ahead import AskedOnce
 from kdiag.loop.attempt import Arena, Parent
 from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan, proposed
 from kdiag.loop.compiler import of_kernel
@@ -26,6 +27,7 @@ from kdiag.records import CompileFailure, Iteration, Observations, Prediction, P
 # The least speed-up, by the optimistic end of its prior, for which an iteration is spent: the smallest gain that the
 # TileGym policy goes on for.
 WORTH_TRYING = 1.02
+NEXT = 2  # candidates that are emulated while another is measured
 STATES: dict[str, State] = {
     "keep": "kept",
     "revert": "reverted",
@@ -47,13 +49,13 @@ class Strategy:
     rounding: Rounding
     memory: Memory | None = None
     findings: Findings | None = None
-    proposals: tuple[Proposal, ...] = ()
     tree: PriorityTree = field(default_factory=lambda: from_suggestions(()))
     outraced: dict[Name, str] = field(default_factory=dict)
     one_by_one: set[str] = field(default_factory=set)
     earlier: set[tuple[str, ...]] = field(default_factory=set)
     _samples: dict[str, Observations] = field(default_factory=dict)
     _sampling: bool = True
+    _proposed: AskedOnce[str, tuple[Proposal, ...]] = field(default_factory=lambda: AskedOnce({}))
 
     def remember(self, state: Mapping[str, object]) -> None:
         """Take up what the journal's last tree had learnt: refuted causes, lowered optimizations, lost races."""
@@ -68,27 +70,54 @@ class Strategy:
         if self.arena.bench is None and isinstance(failure, CompileFailure):
             raise KdiagError(f"Nothing can be verified here, without a GPU and without compiling: {failure.message}")
         self.findings = found
-        self.proposals = proposed(source, self.arena.kernel, found, self.arena.compiler)
         self.earlier.add(machine_code(found.compilation))
         return found
+
+    def foresee(self, source: str, rows: Sequence[Iteration]) -> None:
+        """Begin what planning for `source` will ask for, while it is measured.
+
+        Without its counters the plan is a guess, of which only what was compiled and emulated remains.
+        """
+        self.arena.ahead.begin(self._emulate, source)
+        self.arena.ahead.begin(self._guess, source, tuple(rows))
+
+    def foresee_next(self, suggestion: Suggestion) -> None:
+        """Begin what comes after the suggestion if it is not kept."""
+        for each in [one for one in self.tree.open() if one is not suggestion and _worth(one)][:NEXT]:
+            self.arena.ahead.begin(self._emulate, text_of(each))
+
+    def _emulate(self, source: str) -> None:
+        self.arena.emulator.emulate([source])
+
+    def _guess(self, source: str, rows: Sequence[Iteration]) -> None:
+        findings = gather(source, self.arena.kernel, self.arena.compiler)
+        first = next(filter(_worth, self._suggestions(source, findings, rows, None)), None)
+        if first is not None and first.applicable:
+            self._emulate(text_of(first))
 
     def rank(self, parent: Parent, rows: Sequence[Iteration], headroom: float | None) -> Parent:
         """Merge the ranking, as it is after what was tried, into the tree; the parent with all code seen so far."""
         assert self.findings is not None
+        suggestions = permitted(self._suggestions(parent.source, self.findings, rows, headroom), self.rounding)
+        self.tree = replace(self.tree.merge(suggestions), bottleneck=self.findings.diagnosis.bottleneck)
+        return replace(parent, earlier=frozenset(self.earlier))
+
+    def _suggestions(
+        self, source: str, findings: Findings, rows: Sequence[Iteration], headroom: float | None
+    ) -> tuple[Suggestion, ...]:
+        """The ranking for a source after what was tried, with pairs."""
         arena = self.arena
         tried = {(row.optimization, row.variant): row.verdict for row in rows if row.n > 0}
         verdicts: dict[Name, str] = {**dict.fromkeys(self.outraced, "outraced"), **tried}
         for kept in [pair for pair, verdict in tried.items() if verdict == "keep"]:
             verdicts |= dict.fromkeys(parts(*kept), "keep")
-        request = PlanRequest(parent.source, arena.kernel, self.findings, self.rounding, headroom, verdicts, race=MOST)
-        request = replace(request, proposals=self.proposals, by_tier=arena.policy.by_tier)
+        made = self._proposed.answers([source], lambda _: [proposed(source, arena.kernel, findings, arena.compiler)])
+        request = PlanRequest(source, arena.kernel, findings, self.rounding, headroom, verdicts, race=MOST)
+        request = replace(request, proposals=made[source], by_tier=arena.policy.by_tier)
         if self.memory is not None:
             request = replace(request, trials=self.memory.known)
         known = Known(arena.compiler.target, WORTH_TRYING, _measured(rows))
-        suggestions = with_pairs(plan(request, arena.compiler), request, known, arena.compiler)
-        bottleneck = self.findings.diagnosis.bottleneck
-        self.tree = replace(self.tree.merge(permitted(suggestions, self.rounding)), bottleneck=bottleneck)
-        return replace(parent, earlier=frozenset(self.earlier))
+        return with_pairs(plan(request, arena.compiler), request, known, arena.compiler)
 
     def next(self) -> Suggestion | None:
         """The next suggestion that at best is expected to gain what is worth an iteration."""
@@ -97,7 +126,7 @@ class Strategy:
     def choose(self, suggestion: Suggestion, parent: Parent) -> Result:
         """The suggestion, or the variant of the same optimization that wins a race against it.
 
-        Racers are checked on the device before they are timed; the emulator sees only the winner, in its trial.
+        Racers are checked on the device before they are timed; only the winner's trial asks the emulator.
         """
         bench, path = self.arena.bench, self.arena.compiler.path
         racers = [each for each in self.tree.siblings(suggestion) if _worth(each)][:MOST]
@@ -106,13 +135,17 @@ class Strategy:
 
         def check(racers: Sequence[Suggestion]) -> Sequence[Trial | Died]:
             self.arena.on_gate(f"checks of {len(racers)}")
+            for each in racers:
+                self.arena.ahead.begin(self._emulate, text_of(each))
             return bench.checks(path(parent.source), [path(text_of(each)) for each in racers])
 
-        def heat(racers: Sequence[Suggestion], rounds: int) -> Heat | Died:
+        def time(racers: Sequence[Suggestion]) -> Heat | Died:
             self.arena.on_gate(f"race of {len(racers)}")
-            return bench.race(path(parent.source), [path(text_of(each)) for each in racers], rounds)
+            return bench.race(path(parent.source), [path(text_of(each)) for each in racers], slower_pct)
 
-        result = race(racers, check, heat, self.arena.policy.slower_pct)
+        slower_pct = self.arena.policy.slower_pct
+        result = race(racers, check, time, slower_pct)
+        self.arena.ahead.drop()
         if result.died is not None:
             self.one_by_one.add(suggestion.optimization)
         return result
