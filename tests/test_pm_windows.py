@@ -52,16 +52,6 @@ def test_overflow_at_every_interval_is_a_reason():
         accepted(FakeSampler(series(ROWS), overflows=99), FakeLaunches(20, 20), CHOSEN, METRICS)
 
 
-def test_a_window_with_another_kernel_in_it_is_refused():
-    with pytest.raises(SamplingFailed, match="another kernel"):
-        accepted(FakeSampler(series(ROWS)), FakeLaunches(launches=20, blocks=15), CHOSEN, METRICS)
-
-
-def test_a_card_that_stayed_idle_is_refused():
-    with pytest.raises(SamplingFailed, match="No sample shows the card at work"):
-        accepted(FakeSampler(series(ROWS[:3])), FakeLaunches(20, 20), CHOSEN, METRICS)
-
-
 def test_a_long_kernel_starts_with_an_interval_that_fits():
     sampler = FakeSampler(series(ROWS))
     accepted(sampler, FakeLaunches(20, 20, launch_ms=1000), CHOSEN, METRICS)
