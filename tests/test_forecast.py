@@ -65,10 +65,31 @@ def test_it_is_silent_where_it_knows_nothing():
     idle = {**SILU, "grid_size": 512, "issue_pct": 20, "xu_pct": 5, "dram_pct": 10}
     assert told(launch(500), seen=idle, headroom=10) is None, "latency"
     assert told(launch(500), seen={"issue_pct": 88}) is None
-    assert told(launch(500, instructions={"tensor": 8, "integer": 100})) is None
+    assert told(launch(500, instructions={"tensor": 8, "integer": 100})) is None, "onto the tensor cores"
     assert told(launch(500, blocks_per_sm=3)) is None, "too little in flight"
     assert told(launch(500, grid=8)) is None, "a persistent grid of a few blocks"
     assert told(launch(500, instructions={})) is None
+
+
+WAITING = {"issue_pct": 22, "tensor_pct": 22, "dram_pct": 52, "l2_pct": 67, "sm_count": 132}  # a batched product, H200
+
+
+def product(grid=8192, shared=78_000, blocks=1):
+    mix = {"tensor": 32, "integer": 500}
+    return launch(grid=grid, shared_bytes=shared, blocks_per_sm=blocks, instructions=mix)
+
+
+def test_a_product_that_waits_for_its_operands_is_told_apart_by_reuse_and_by_what_is_in_flight():
+    larger = resized(256, {"tile": 32})  # timed: 2.18x, and 1.50x by two blocks in an SM, 1.12x by a deeper tile
+    reuse = gain(product(1024, 139_000), product(), WAITING, 5, larger)
+    twice = gain(product(blocks=2), product(), WAITING, 5)
+    deeper = gain(product(shared=90_000), product(), WAITING, 5, resized(64, {"tile": 32}))
+    assert 2 < reuse < 2.8
+    assert 1 < deeper < twice < 1.4
+    assert told(product(), product(), {**WAITING, "tensor_pct": 80}) is None, "the pipe is busy"
+    assert told(product(), product(), {**WAITING, "issue_pct": 70}) is None, "other arithmetic is"
+    seen = {name: Evidence("metric", name, value) for name, value in {**WAITING, "source.mma": 1}.items()}
+    assert at_best(seen, 5, "sm_90", larger.variant) >= reuse
 
 
 def test_the_launch_rate_of_one_card_is_not_taken_for_anothers():
