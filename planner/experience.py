@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     import sqlite3
 
 Result = TypeVar("Result")
-VERSION = 1
+VERSION = 2
 BUSY_S = 5.0  # how long a process waits for another that writes
 COLUMNS = tuple(column.name for column in fields(PastTrial))
+ADDED = {"growth": "growth", "grid": "grid DEFAULT ''"}  # by version 2
 CREATE = f"CREATE TABLE IF NOT EXISTS trial (id INTEGER PRIMARY KEY, {', '.join(COLUMNS)})"
 INSERT = f"INSERT INTO trial ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608 - own names
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM trial ORDER BY id DESC LIMIT 20000"  # noqa: S608
@@ -92,5 +93,10 @@ def _prepare(connection: sqlite3.Connection) -> None:
     if version < VERSION:
         with suppress(sqlite3.OperationalError):  # another process is at it, or the file system cannot: as safe
             connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(CREATE)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(CREATE)
+            there = {name for _, name, *_ in connection.execute("PRAGMA table_info(trial)")}
+            for name in ADDED.keys() - there:
+                connection.execute(f"ALTER TABLE trial ADD COLUMN {ADDED[name]}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")

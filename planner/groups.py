@@ -5,7 +5,8 @@
 The rules' gains and the trials of earlier runs are measurements of these groups alike. A trial counts by the share of
 features that its kernel and this one have in common. It belongs to a cause that was the leading one then, and to all
 present ones if the leading one is the same: it measured such a kernel as a whole. A variant shares its groups with
-those that turn the same knobs, not with one that undoes it.
+those that turn the same knobs, not with one that undoes it. Tiles are compared by what is done to them, not by their
+names and sizes: 64 to 512 is the work of 16 to 128.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from kdiag.planner.shrinkage import (
     foreign,
     shrunk,
 )
-from kdiag.records import Cause, PastTrial
-from kdiag.rules.load_playbook import Grid, Optimization, Treat, matches
+from kdiag.records import Cause, Grid, PastTrial
+from kdiag.rules.load_playbook import Optimization, Treat, matches
 
 if TYPE_CHECKING:
     from kdiag.planner.graph import Graph
@@ -69,7 +70,7 @@ class Candidate:
     def trials(self) -> tuple[PastTrial, ...]:
         """The earlier trials of this variant and of those that turn the same knobs."""
         mine = (trial for trial in self.case.trials if trial.optimization == self.optimization.id)
-        return tuple(trial for trial in mine if _knobs(trial.variant) == _knobs(self.variant))
+        return tuple(trial for trial in mine if self._nearness(trial))
 
     def treats(self, cause: str) -> list[Treat]:
         """The rules' entry for this variant and cause, two while nobody knows whether the grid changes; a general one
@@ -84,7 +85,7 @@ class Candidate:
         """
         leading = self.case.causes[0].id if self.case.causes else ""
         mine = [trial for trial in self.trials if trial.cause in {cause, leading}]
-        timed, exact = self._timed(mine), self._timed([t for t in mine if t.variant == self.variant])
+        timed, exact = self._timed(mine), self._timed([t for t in mine if self._same(t)])
         treats = self.treats(cause)
         if not treats:
             return self._without_rules(timed, exact)
@@ -103,7 +104,7 @@ class Candidate:
         kernels lower it, as if one trial had succeeded before them. Once it is compiled to code of its own, no-ops of
         other kernels say nothing more.
         """
-        exact = [trial for trial in self.trials if trial.variant == self.variant]
+        exact = [trial for trial in self.trials if self._same(trial)]
         exact = [trial for trial in exact if not (self.case.compiled and trial.verdict == "no-op")]
         done = sum(self._alike(trial) for trial in exact if trial.speedup is not None)
         return (1 + done) / (1 + sum(map(self._alike, exact)))
@@ -153,10 +154,28 @@ class Candidate:
             if trial.speedup:
                 edges = (trial.low or trial.speedup, trial.speedup, trial.high or trial.speedup)
                 low, mid, high = map(math.log, sorted(edges))
-                figure = Figure(low, mid, high, self._similarity(trial))
+                figure = Figure(low, mid, high, self._similarity(trial) * self._nearness(trial))
                 here = trial.architecture == self.case.target
                 found.append(figure if here else foreign(figure, trial.architecture))
         return found
+
+    def _nearness(self, trial: PastTrial) -> float:
+        """How much a trial says of this variant, in 0..1: nothing where it turns other knobs, or its tiles are of a loop and
+        these of the grid, or grow where these shrink; half where they grow twice as much.
+        """
+        if trial.growth is None or self.case.growth is None:
+            return float(_knobs(trial.variant) == _knobs(self.variant))
+        mine, other = math.log2(self.case.growth), math.log2(trial.growth)
+        grids = {trial.grid, self.case.grid} - {""}
+        if _hints(trial.variant) != _hints(self.variant) or len(grids) > 1 or mine * other < 0:
+            return 0.0
+        return 1 / (1 + abs(mine - other))
+
+    def _same(self, trial: PastTrial) -> bool:
+        """Whether a trial was of this very variant; of tiles, whether it did the same to them."""
+        if trial.growth is None or self.case.growth is None:
+            return trial.variant == self.variant
+        return self._nearness(trial) == 1
 
     def _similarity(self, trial: PastTrial) -> float:
         """The share of features that two kernels have in common, in 0..1; 1 where neither has any."""
@@ -179,6 +198,9 @@ class Candidate:
         return any(matches(inverse, self.variant) != matches(inverse, pattern) for inverse in inverses)
 
 
+HINTS = ("num_worker_warps",)  # that a tile may need to fit
+
+
 def _guessed(known: Iterable[Figure]) -> Estimate:
     return shrunk((replace(figure, weight=min(figure.weight, GUESS)) for figure in known), NO_EFFECT)
 
@@ -186,6 +208,11 @@ def _guessed(known: Iterable[Figure]) -> Estimate:
 def _knobs(variant: str) -> frozenset[str]:
     """What a variant sets, without the values: {"tile_m", "tile_n"}."""
     return frozenset(setting.partition("=")[0] for setting in variant.split(","))
+
+
+def _hints(variant: str) -> frozenset[str]:
+    """The hints among the settings of a variant, with their values."""
+    return frozenset(setting for setting in variant.split(",") if setting.startswith(HINTS))
 
 
 def _summary(trials: Sequence[PastTrial]) -> str:

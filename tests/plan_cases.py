@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from kdiag.diagnose.compiler.observe import from_compilation
+from kdiag.loop.candidates import compiled as after_compiling
 from kdiag.planner.rank import PlanInputs, rank
 from kdiag.records import Cause, CompileEvidence, Diagnosis, Evidence, Launch, Place, Proposal, Remark, Variant
 from kdiag.workload import source_hash
@@ -42,8 +44,10 @@ def diagnosis(*causes, confidence=0.8, bottleneck="compute"):
 def plan(*proposals, **inputs):
     compilations = inputs.pop("compilations", {})
     hashes = {source_hash(source): compilation for source, compilation in compilations.items()}
-    default = PlanInputs("sm_90", None, None, proposals, hashes, None, "yes", {})
-    return rank(replace(default, **inputs))
+    default = PlanInputs("sm_90", None, None, proposals, {}, None, "yes", {})
+    parent = inputs.get("parent")
+    before = from_compilation(parent) if isinstance(parent, tuple) else {}
+    return rank(after_compiling(replace(default, **{"observations": before, **inputs}), hashes))
 
 
 def find(suggestions, optimization, variant=""):

@@ -41,6 +41,16 @@ def test_what_is_recorded_is_known_to_the_next_run(experience):
     assert Experience(database(), refuse).known() == (FAILED,), "the same two sources count once, the latest"
 
 
+def test_what_an_earlier_version_wrote_is_kept(experience):
+    store = Experience(database(), refuse)
+    store.record(TRIAL)
+    old = "ALTER TABLE trial DROP COLUMN growth; ALTER TABLE trial DROP COLUMN grid; PRAGMA user_version = 1"
+    sqlite3.connect(database()).executescript(old)
+    assert store.all() == (TRIAL,)
+    store.record(replace(TRIAL, growth=2.0, grid="kept"))
+    assert [trial.growth for trial in store.all()] == [2.0, None]
+
+
 def test_several_processes_write_at_once(experience):
     code = "import sys; sys.path += ['tests']; from test_experience import *\nfor t in many(20): Experience(database(), refuse).record(t)"
     writers = [subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[1]) for _ in "abc"]
@@ -63,7 +73,7 @@ def test_a_database_that_cannot_be_used_is_told_once(experience, capsys, how):
         case "column":
             sqlite3.connect(path).executescript("CREATE TABLE trial (id); PRAGMA user_version = 1")
         case "newer":
-            sqlite3.connect(path).executescript("PRAGMA user_version = 2")
+            sqlite3.connect(path).executescript("PRAGMA user_version = 3")
         case "row":
             Experience(path, refuse).record(replace(TRIAL, verdict="miracle"))
     told = []

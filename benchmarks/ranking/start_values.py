@@ -16,10 +16,12 @@ from pathlib import Path
 from ranking.records import ROOT, KernelSteps, Step, read
 
 from kdiag import workload as workloads
-from kdiag.loop.compiler import Compiler
+from kdiag.loop.candidates import proposed
+from kdiag.loop.compiler import Compiler, of_kernel
 from kdiag.loop.experience import features
-from kdiag.loop.findings import gather
-from kdiag.workload import Workload
+from kdiag.loop.findings import Findings, gather
+from kdiag.planner.compile_evidence import grid
+from kdiag.workload import Workload, source_hash
 
 
 def entry(found: KernelSteps, scratch: Path) -> dict[str, object]:
@@ -29,13 +31,29 @@ def entry(found: KernelSteps, scratch: Path) -> dict[str, object]:
     compiler = Compiler(workload, workload.kernel_file.name, "sm_90", scratch)
     source = workloads.read_source(workload.kernel_file)
     findings = gather(source, found.kernel, compiler, None, found.observed)
+    tiles = _tiles(source, found.kernel, findings, compiler)
     causes = findings.diagnosis.causes
     return {
         "kernel": Path(found.folder).name,
         "features": features(findings),
         "cause": causes[0].id if causes else "",
         "bottleneck": findings.diagnosis.bottleneck,
-        "steps": [row for step in found.steps if (row := _row(step)) is not None],
+        "steps": [
+            row + tiles.get((step.optimization, step.variant), []) for step in found.steps if (row := _row(step))
+        ],
+    }
+
+
+def _tiles(source: str, kernel: str, findings: Findings, compiler: Compiler) -> dict[tuple[str, str], list[object]]:
+    """What each variant that resizes tiles does to them: how much they grow, and whether the grid changes."""
+    resized = [p for p in proposed(source, kernel, findings, compiler) if p.source and p.variant.growth is not None]
+    known = compiler.compile([proposal.source for proposal in resized if proposal.source])
+    return {
+        (each.variant.optimization, each.variant.name): [
+            each.variant.growth,
+            grid(of_kernel(known[source_hash(each.source or "")], kernel), findings.compilation),
+        ]
+        for each in resized
     }
 
 

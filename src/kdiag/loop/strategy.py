@@ -16,10 +16,11 @@ from kdiag.loop.ahead import AskedOnce
 from kdiag.loop.attempt import Arena, Parent
 from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan, proposed
 from kdiag.loop.compiler import of_kernel
-from kdiag.loop.experience import Memory
+from kdiag.loop.experience import Memory, Tiles
 from kdiag.loop.findings import Findings, gather
 from kdiag.loop.pairing import Known, with_pairs
 from kdiag.loop.racing import MOST, Result, race
+from kdiag.planner.compile_evidence import grid
 from kdiag.planner.predictions import check, predicted
 from kdiag.planner.tree import PriorityTree, State, from_suggestions, remembered
 from kdiag.records import CompileFailure, Iteration, Observations, Prediction, Proposal, Suggestion, parts
@@ -163,7 +164,16 @@ class Strategy:
         if row.prediction is not None:
             self.tree = self.tree.learn(row.prediction)
         if self.memory is not None and self.findings is not None:
-            self.memory.remember(row, self.findings, parent)
+            self.memory.remember(row, self.findings, parent, self._tiles(row))
+
+    def _tiles(self, row: Iteration) -> Tiles:
+        """What a candidate did to the tiles of its parent."""
+        variants = (each.variant for each in self.proposals)
+        variant = next((v for v in variants if (v.optimization, v.name) == (row.optimization, row.variant)), None)
+        compiled = self.arena.compiler.known.get(row.source_hash)
+        if variant is None or variant.growth is None or compiled is None or self.findings is None:
+            return None, ""
+        return variant.growth, grid(of_kernel(compiled, self.arena.kernel), self.findings.compilation)
 
     def predict(self, row: Iteration, suggestion: Suggestion, parent: Parent) -> Prediction:
         """What the rules said that the candidate would move, against what the compiler and the counters say."""

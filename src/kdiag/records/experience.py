@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kdiag.records.plan import Grid
 from kdiag.records.run import VerdictName
 
 
@@ -10,7 +11,8 @@ class PastTrial:
     """One candidate that a run tried. `features` are words for its kernel in order, `cause` is the leading one or "".
 
     `speedup` is the geometric mean over the `configurations` of parent over candidate, None where nothing was timed;
-    `low`..`high` spans their 95 % intervals.
+    `low`..`high` spans their 95 % intervals. `growth` is how many times as many elements its tiles got, None where it is
+    not known or resized none, and `grid` whether the number of blocks changed with them.
     """
 
     time: str  # ISO 8601
@@ -30,3 +32,5 @@ class PastTrial:
     low: float | None = None
     high: float | None = None
     configurations: int = 0
+    growth: float | None = None
+    grid: Grid = ""

@@ -8,6 +8,7 @@ from typing import Literal
 from kdiag.records.observations import Evidence, Place, Scalar
 
 Safety = Literal["safe", "changes-rounding", "manual"]
+Grid = Literal["", "kept", "changed"]  # the number of blocks after an edit; "" where it is not known
 
 
 @dataclass(frozen=True)
