@@ -15,12 +15,13 @@ from kdiag.records import (
     CompileEvidence,
     CompileFailure,
     Diagnosis,
+    Effect,
     Evidence,
     ExpectedSpeedup,
-    Grid,
     Observations,
     Proposal,
     Remark,
+    Variant,
     number,
 )
 from kdiag.rules.load_causes import load_causes
@@ -123,13 +124,18 @@ def unmoved(before: Observations, after: Observations) -> frozenset[str]:
     return frozenset(found)
 
 
-def grid(candidate: Compilation | None, parent: Compilation | None) -> Grid:
-    """Whether the launches of a candidate have the blocks of its parent's; "" where that is not known."""
+def effect(variant: Variant, candidate: Compilation | None, parent: Compilation | None) -> Effect:
+    """What a variant does, as far as it is known before it has run."""
+    known = Effect(variant.growth)
     if not isinstance(candidate, tuple) or not isinstance(parent, tuple):
-        return ""
+        return known
+    before, after = stack_bytes(parent), stack_bytes(candidate)
+    if before is not None and after is not None:
+        known = replace(known, spilled=after - before)
     if any(each.launch.tuning is not None for each in (*candidate, *parent)):
-        return ""
-    return "kept" if [e.launch.grid for e in candidate] == [e.launch.grid for e in parent] else "changed"
+        return known
+    same = [e.launch.grid for e in candidate] == [e.launch.grid for e in parent]
+    return replace(known, grid="kept" if same else "changed")
 
 
 def code(compilation: Compilation | None) -> tuple[str, ...] | None:

@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 VERSION = 2
 BUSY_S = 5.0  # how long a process waits for another that writes
 COLUMNS = tuple(column.name for column in fields(PastTrial))
-ADDED = {"growth": "growth", "grid": "grid DEFAULT ''"}  # by version 2
+NESTED = ("features", "effect")  # as JSON
 CREATE = f"CREATE TABLE IF NOT EXISTS trial (id INTEGER PRIMARY KEY, {', '.join(COLUMNS)})"
 INSERT = f"INSERT INTO trial ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608 - own names
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM trial ORDER BY id DESC LIMIT 20000"  # noqa: S608
@@ -46,7 +46,7 @@ class Experience:
 
     def record(self, trial: PastTrial) -> None:
         """Add a trial; it is on disk when this returns."""
-        values = tuple({**asdict(trial), "features": json.dumps(trial.features)}.values())
+        values = tuple({**asdict(trial), **{name: json.dumps(asdict(trial)[name]) for name in NESTED}}.values())
         self._attempt(lambda connection: connection.execute(INSERT, values), create=True)
 
     def all(self) -> tuple[PastTrial, ...]:
@@ -81,7 +81,7 @@ class Experience:
 
 def _read(connection: sqlite3.Connection) -> tuple[PastTrial, ...]:
     rows = (dict(zip(COLUMNS, row, strict=True)) for row in connection.execute(SELECT))
-    return tuple(decode(PastTrial, {**row, "features": json.loads(row["features"])}) for row in rows)
+    return tuple(decode(PastTrial, {**row, **{name: json.loads(row[name]) for name in NESTED}}) for row in rows)
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
@@ -96,7 +96,6 @@ def _prepare(connection: sqlite3.Connection) -> None:
         with connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(CREATE)
-            there = {name for _, name, *_ in connection.execute("PRAGMA table_info(trial)")}
-            for name in ADDED.keys() - there:
-                connection.execute(f"ALTER TABLE trial ADD COLUMN {ADDED[name]}")
+            if "effect" not in {name for _, name, *_ in connection.execute("PRAGMA table_info(trial)")}:
+                connection.execute("ALTER TABLE trial ADD COLUMN effect DEFAULT '{}'")  # which version 1 did not have
             connection.execute(f"PRAGMA user_version = {VERSION}")

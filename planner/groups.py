@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ from kdiag.planner.shrinkage import (
     foreign,
     shrunk,
 )
-from kdiag.records import Cause, Grid, PastTrial
+from kdiag.records import Cause, Effect, PastTrial
 from kdiag.rules.load_playbook import Optimization, Treat, matches
 
 if TYPE_CHECKING:
@@ -42,19 +42,17 @@ if TYPE_CHECKING:
 class Circumstances:
     """The target ("sm_90"), the causes found, best first with scores in 0..1, the kernel's features, earlier trials.
 
-    `growth` is how many times as many elements the candidate's tiles get, None where it is not known or resizes none;
-    `compiled` says that the candidate was compiled, to other code than its parent; `unmoved` are the moves of
-    `Treat.moves` that this code does not make, and `grid` says whether it is launched with as many blocks.
+    `effect` is what the candidate does; `compiled` says that it was compiled, to other code than its parent, and
+    `unmoved` are the moves of `Treat.moves` that this code does not make.
     """
 
     target: str
     causes: tuple[Cause, ...]
     features: tuple[str, ...] = ()
     trials: tuple[PastTrial, ...] = ()
-    growth: float | None = None
+    effect: Effect = field(default_factory=Effect)
     compiled: bool = False
     unmoved: frozenset[str] = frozenset()
-    grid: Grid = ""
 
 
 @dataclass(frozen=True)
@@ -148,10 +146,11 @@ class Candidate:
         ]
 
     def _timed(self, trials: Sequence[PastTrial]) -> list[Figure]:
-        """The trials that came to a measurement, as figures."""
+        """The trials that came to a measurement, as figures. What spilled says nothing of code that does not."""
         found = []
+        fits = self.case.effect.spilled is not None and self.case.effect.spilled <= 0
         for trial in trials:
-            if trial.speedup:
+            if trial.speedup and not (fits and (trial.effect.spilled or 0) > 0):
                 edges = (trial.low or trial.speedup, trial.speedup, trial.high or trial.speedup)
                 low, mid, high = map(math.log, sorted(edges))
                 figure = Figure(low, mid, high, self._similarity(trial) * self._nearness(trial))
@@ -163,17 +162,18 @@ class Candidate:
         """How much a trial says of this variant, in 0..1: nothing where it turns other knobs, or its tiles are of a loop and
         these of the grid, or grow where these shrink; half where they grow twice as much.
         """
-        if trial.growth is None or self.case.growth is None:
+        one, two = self.case.effect, trial.effect
+        if one.growth is None or two.growth is None:
             return float(_knobs(trial.variant) == _knobs(self.variant))
-        mine, other = math.log2(self.case.growth), math.log2(trial.growth)
-        grids = {trial.grid, self.case.grid} - {""}
+        mine, other = math.log2(one.growth), math.log2(two.growth)
+        grids = {one.grid, two.grid} - {""}
         if _hints(trial.variant) != _hints(self.variant) or len(grids) > 1 or mine * other < 0:
             return 0.0
         return 1 / (1 + abs(mine - other))
 
     def _same(self, trial: PastTrial) -> bool:
         """Whether a trial was of this very variant; of tiles, whether it did the same to them."""
-        if trial.growth is None or self.case.growth is None:
+        if trial.effect.growth is None or self.case.effect.growth is None:
             return trial.variant == self.variant
         return self._nearness(trial) == 1
 
@@ -186,7 +186,7 @@ class Candidate:
         return self._similarity(trial) * (1 if trial.architecture == self.case.target else ELSEWHERE)
 
     def _fits(self, treat: Treat) -> bool:
-        return not treat.opposes(self.case.growth, self.case.grid)
+        return not treat.opposes(self.case.effect.growth, self.case.effect.grid)
 
     def _kin(self, pattern: str) -> bool:
         """Whether what is known of `pattern` says something of this variant."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from kdiag.planner import graph as rules
-from kdiag.planner.compile_evidence import OFF_TENSOR_CORES, code, grid, judge, known_causes, parent_causes, unmoved
+from kdiag.planner.compile_evidence import OFF_TENSOR_CORES, code, effect, judge, known_causes, parent_causes, unmoved
 from kdiag.planner.forecast import Forecast, forecast
 from kdiag.planner.gain import Expectation, after_kept, capped, expectation, with_forecast
 from kdiag.planner.groups import Circumstances
@@ -114,10 +114,9 @@ def _suggest(
         causes=causes,
         features=inputs.features,
         trials=inputs.trials,
-        growth=proposal.variant.growth,
+        effect=effect(proposal.variant, compiled, inputs.parent),
         compiled=own,
         unmoved=unmoved(inputs.observations, inputs.said.get(source_hash(proposal.source or ""), {})),
-        grid=grid(compiled, inputs.parent),
     )
     expected = _expected(inputs, optimization, pair, case, told)
     finding = judge(proposal, compiled, inputs.parent, expected.cause)

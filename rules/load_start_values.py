@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from kdiag.records import PastTrial, VerdictName
+from kdiag.records import Effect, PastTrial, VerdictName
 
 # The verdict that the default policy gives a step of this speed-up, noise apart.
 KEPT = 1.02
@@ -28,8 +28,8 @@ def parse(card: dict[str, object]) -> tuple[PastTrial, ...]:
 
 
 def _trial(card: dict[str, object], kernel: dict[str, object], *step: Any) -> PastTrial:
-    """One row: optimization, variant, speed-up or verdict, and of tiles `PastTrial.growth` and `.grid`."""
-    optimization, variant, outcome, growth, grid = (*step, None, "")[:5]
+    """One row: optimization, variant, speed-up or verdict, and what is known of its `Effect`."""
+    optimization, variant, outcome, *effect = step
     speedup = outcome if isinstance(outcome, int | float) else None
     verdict: VerdictName = "keep" if speedup is not None and speedup >= KEPT else "revert"
     features = kernel["features"]
@@ -50,6 +50,5 @@ def _trial(card: dict[str, object], kernel: dict[str, object], *step: Any) -> Pa
         verdict=outcome if speedup is None else verdict,
         speedup=speedup,
         configurations=1 if speedup is not None else 0,
-        growth=growth,
-        grid=grid,
+        effect=Effect(*effect),
     )

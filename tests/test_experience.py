@@ -12,7 +12,7 @@ import pytest
 
 from kdiag import cli
 from kdiag.planner.experience import Experience, database
-from kdiag.records import PastTrial
+from kdiag.records import Effect, PastTrial
 from plan_cases import SOFTMAX, SOFTMAX_CAUSES, diagnosis, find, plan
 
 CAUSE, FEATURES = "special-functions-and-division", ("bfloat16", "gathers")
@@ -44,11 +44,11 @@ def test_what_is_recorded_is_known_to_the_next_run(experience):
 def test_what_an_earlier_version_wrote_is_kept(experience):
     store = Experience(database(), refuse)
     store.record(TRIAL)
-    old = "ALTER TABLE trial DROP COLUMN growth; ALTER TABLE trial DROP COLUMN grid; PRAGMA user_version = 1"
-    sqlite3.connect(database()).executescript(old)
+    sqlite3.connect(database()).executescript("ALTER TABLE trial DROP COLUMN effect; PRAGMA user_version = 1")
     assert store.all() == (TRIAL,)
-    store.record(replace(TRIAL, growth=2.0, grid="kept"))
-    assert [trial.growth for trial in store.all()] == [2.0, None]
+    larger = replace(TRIAL, effect=Effect(2.0, "kept", 0))
+    store.record(larger)
+    assert store.all() == (larger, TRIAL)
 
 
 def test_several_processes_write_at_once(experience):

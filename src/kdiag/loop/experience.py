@@ -9,7 +9,7 @@ from importlib import metadata
 from kdiag import __version__
 from kdiag.loop.findings import Findings
 from kdiag.planner.experience import Experience, database
-from kdiag.records import ArrayArgument, CompileFailure, Grid, Iteration, PastTrial, number
+from kdiag.records import ArrayArgument, CompileFailure, Effect, Iteration, PastTrial, number
 from kdiag.workload import source_hash
 
 # What a kernel's source can hold that makes it another kind of kernel; the words are the names of the observations.
@@ -17,8 +17,6 @@ FEATURES = (
     *("mma", "gathers", "scatters", "indirect_gathers", "loads", "loads_in_loops", "stores", "exponentials"),
     *("exact_divisions", "atomics", "persistent_loops", "swizzles"),
 )
-
-Tiles = tuple[float | None, Grid]  # `PastTrial.growth` and `.grid`
 
 
 @dataclass(frozen=True)
@@ -30,9 +28,9 @@ class Memory:
     kernel: str
     target: str
 
-    def remember(self, row: Iteration, findings: Findings, parent: str, tiles: Tiles) -> None:
-        """Keep what became of a candidate of the source `parent`, and what it did to the tiles; one that waits for a GPU
-        has not been tried.
+    def remember(self, row: Iteration, findings: Findings, parent: str, effect: Effect) -> None:
+        """Keep what became of a candidate of the source `parent`, and what it did; one that waits for a GPU has not been
+        tried.
         """
         if row.verdict == "ready":
             return
@@ -55,8 +53,7 @@ class Memory:
             low=min((each.low for each in row.timings if math.isfinite(each.low)), default=None),
             high=max((each.high for each in row.timings if math.isfinite(each.high)), default=None),
             configurations=len(row.timings),
-            growth=tiles[0],
-            grid=tiles[1],
+            effect=effect,
         )
         self.store.record(trial)
 

@@ -47,6 +47,17 @@ class Variant:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """What a variant does, by which it is alike to one of another kernel: `growth` is `Variant.growth`, `grid` whether the
+    number of blocks changes, `spilled` the bytes by which the stack frame of a thread grows, None where it is not known.
+    """
+
+    growth: float | None = None
+    grid: Grid = ""
+    spilled: int | None = None
+
+
+@dataclass(frozen=True)
 class Proposal:
     """What an executor offers for one variant. `source` is the whole edited file, None when skipped.
 
