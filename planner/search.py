@@ -1,8 +1,8 @@
 """What a search over a list may be expected to give: the best of what the list holds, so more than any one of it.
 
 Each candidate of the list is a guess with three outcomes, low, mid and high with a quarter, a half and a quarter of the
-probability, or none at all where it may turn out a no-op; they are taken as independent. The expected largest of them
-follows exactly. A search keeps what it began with where nothing is better.
+probability. They rest on the same rules and the same counters, so that all turn out low together, or high; where they
+may turn out a no-op, less of it is expected. A search keeps what it began with where nothing is better.
 """
 
 from __future__ import annotations
@@ -50,16 +50,5 @@ def with_search(search: Suggestion, members: Sequence[Suggestion]) -> Suggestion
 
 def expected_best(members: Sequence[tuple[Suggestion, float]]) -> float:
     """The expected logarithm of the largest speed-up, at least 0; each member with the probability that it acts."""
-    points = sorted({0.0, *(math.log(each) for member, _ in members for each in astuple(member.expected_speedup))})
-    expected = below = 0.0
-    for point in (each for each in points if each >= 0):
-        share = math.prod(_at_most(point, member, acts) for member, acts in members)
-        expected += (share - below) * point
-        below = share
-    return expected
-
-
-def _at_most(point: float, member: Suggestion, acts: float) -> float:
-    """The probability that a member gives at most this; one that does not act gives 0."""
-    outcomes = zip(OUTCOMES, astuple(member.expected_speedup), strict=True)
-    return 1 - acts + acts * sum(share for share, each in outcomes if math.log(each) <= point)
+    outcomes = ([acts * math.log(each) for each in astuple(member.expected_speedup)] for member, acts in members)
+    return sum(share * max(0.0, *each) for share, each in zip(OUTCOMES, zip(*outcomes, strict=True), strict=True))
