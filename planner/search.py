@@ -51,4 +51,4 @@ def with_search(search: Suggestion, members: Sequence[Suggestion]) -> Suggestion
 def expected_best(members: Sequence[tuple[Suggestion, float]]) -> float:
     """The expected logarithm of the largest speed-up, at least 0; each member with the probability that it acts."""
     outcomes = ([acts * math.log(each) for each in astuple(member.expected_speedup)] for member, acts in members)
-    return sum(share * max(0.0, *each) for share, each in zip(OUTCOMES, zip(*outcomes, strict=True), strict=True))
+    return math.fsum(share * max(0.0, *each) for share, each in zip(OUTCOMES, zip(*outcomes, strict=True), strict=True))
