@@ -22,6 +22,11 @@ def offer(optimization, variant, **changes):
     return replace(proposal, **changes)
 
 
+def resized(name, **present):
+    settings = {key: int(value) for key, _, value in (setting.partition("=") for setting in name.split(","))}
+    return replace(offer("G", name), variant=Variant("G", name, settings, present))
+
+
 def compiled(code, *remarks, stack=0, blocks=1):
     return (CompileEvidence("k", "sm_90", Launch("k", (blocks,), ()), 255, stack, 0, 100, code, remarks, 0.3),)
 
@@ -67,9 +72,9 @@ SOFTMAX_CAUSES = diagnosis(
 )
 MATMUL = (
     offer("D", "tf32", source=None, why_not="the operands are bfloat16"),
-    offer("G", "tile_m=128,tile_n=256"),
-    offer("G", "tile_m=128,tile_n=256,num_worker_warps=8"),
-    offer("G", "tile_m=64,tile_n=128"),
+    resized("tile_m=128,tile_n=256", tile_m=128, tile_n=128),
+    resized("tile_m=128,tile_n=256,num_worker_warps=8", tile_m=128, tile_n=128),
+    resized("tile_m=64,tile_n=128", tile_m=128, tile_n=128),
     offer("hints", "occupancy=2"),
     offer("hints", "num_ctas=2"),
 )

@@ -10,10 +10,10 @@ from kdiag.planner.gain import expectation
 from kdiag.planner.graph import build
 from kdiag.planner.groups import Circumstances
 from kdiag.planner.shrinkage import NO_EFFECT, Figure, shrunk
-from kdiag.records import Cause
+from kdiag.records import Cause, Effect
 from kdiag.rules.load_causes import load_causes
 from kdiag.rules.load_playbook import Gain, load
-from plan_cases import compiled, diagnosis, find, offer, plan
+from plan_cases import compiled, diagnosis, find, offer, plan, resized
 from test_experience import CAUSE, FEATURES, many
 
 RATIOS = st.floats(0.05, 30)
@@ -69,8 +69,29 @@ def test_other_causes_are_one_opinion_and_other_architectures_are_named_there_to
 
 
 def tile(size):
-    made = offer("G", f"tile={size}")
-    return replace(made, variant=replace(made.variant, settings={"tile": size}, present={"tile": 256}))
+    return resized(f"tile={size}", tile=256)
+
+
+def test_trials_of_tiles_are_compared_by_what_was_done_to_them():
+    causes = diagnosis(("tile-too-small", 0.9))
+
+    def speedup(*effects, stack=0, blocks=64, name="block=128"):
+        source, trials = tile(512).source, (each for e in effects for each in many(5, 3.0, effect=e))
+        told = [replace(each, optimization="G", variant=name, cause="tile-too-small") for each in trials]
+        known = {
+            "compilations": {source: compiled("b", stack=stack, blocks=blocks)},
+            "parent": compiled("a", blocks=128),
+        }
+        made = plan(tile(512), diagnosis=causes, trials=tuple(told), features=FEATURES, **known)
+        return find(made, "G", "tile=512").expected_speedup.mid
+
+    nothing = speedup()
+    assert speedup(Effect(2.0, "changed", 0)) > speedup(Effect(8.0, "changed", 0)) > nothing
+    assert speedup(Effect(2.0, "kept", 0)) == nothing, "a tile of a loop"
+    assert speedup(Effect(2.0, "kept", 0), blocks=128) > speedup(blocks=128)
+    assert speedup(Effect(0.5, "changed", 0), name="tile=512") == nothing, "smaller"
+    assert speedup(Effect(2.0, "changed", 64)) == nothing, "it spilled, and this does not"
+    assert speedup(Effect(2.0, "changed", 0), name="block=128,num_worker_warps=8") == nothing, "other warps"
 
 
 def test_larger_tiles_of_a_loop_help_too_few_blocks():
