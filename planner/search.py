@@ -1,8 +1,6 @@
-"""What a search over a list may be expected to give: the best of what the list holds, so more than any one of it.
+"""What a search over a list may be expected to give: what the best of the list does, for it finds that one.
 
-Each candidate of the list is a guess with three outcomes, low, mid and high with a quarter, a half and a quarter of the
-probability. They rest on the same rules and the same counters, so that all turn out low together, or high; where they
-may turn out a no-op, less of it is expected. A search keeps what it began with where nothing is better.
+It costs more than to try that one, and may find another. A search keeps what it began with where nothing is better.
 """
 
 from __future__ import annotations
@@ -15,8 +13,6 @@ from kdiag.planner import graph as rules
 from kdiag.planner.gain import time_saved
 from kdiag.planner.shrinkage import Estimate, Figure, shrunk
 from kdiag.records import Suggestion
-
-OUTCOMES = (0.25, 0.5, 0.25)
 
 
 def searched(search: Suggestion, among: Sequence[Suggestion]) -> list[Suggestion]:
@@ -49,6 +45,5 @@ def with_search(search: Suggestion, members: Sequence[Suggestion]) -> Suggestion
 
 
 def expected_best(members: Sequence[tuple[Suggestion, float]]) -> float:
-    """The expected logarithm of the largest speed-up, at least 0; each member with the probability that it acts."""
-    outcomes = ([acts * math.log(each) for each in astuple(member.expected_speedup)] for member, acts in members)
-    return math.fsum(share * max(0.0, *each) for share, each in zip(OUTCOMES, zip(*outcomes, strict=True), strict=True))
+    """The logarithm of the speed-up of the best, at least 0; each member with the probability that it acts."""
+    return max(0.0, *(acts * math.log(member.expected_speedup.mid) for member, acts in members))
