@@ -1,6 +1,6 @@
 """What is known of one edit for one cause: groups of measurements, each shrunk towards the next.
 
-    the variant for this cause, the optimization for this cause, the optimization whatever the cause, no effect.
+    the variant for this cause, the optimization for this cause, no effect.
 
 The rules' gains and the trials of earlier runs are measurements of these groups alike. A trial counts by the share of
 features that its kernel and this one have in common. It belongs to a cause that was the leading one then, and to all
@@ -13,24 +13,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kdiag.planner import graph as rules
-from kdiag.planner.shrinkage import (
-    ELSEWHERE,
-    GUESS,
-    NO_EFFECT,
-    TRUST_GUESS,
-    TRUST_MEASURED,
-    Estimate,
-    Figure,
-    figures,
-    foreign,
-    shrunk,
-)
+from kdiag.planner.shrinkage import ELSEWHERE, NO_EFFECT, TRUST_MEASURED, Estimate, Figure, figures, foreign, shrunk
 from kdiag.records import Cause, Effect, PastTrial
 from kdiag.rules.load_playbook import Optimization, Treat, matches
 
@@ -84,10 +73,9 @@ class Candidate:
         leading = self.case.causes[0].id if self.case.causes else ""
         mine = [trial for trial in self.trials if trial.cause in {cause, leading}]
         timed, exact = self._timed(mine), self._timed([t for t in mine if self._same(t)])
-        treats = self.treats(cause)
+        treats, group = self.treats(cause), shrunk((*self._rules(cause), *timed), NO_EFFECT)
         if not treats:
-            return self._without_rules(timed, exact)
-        group = shrunk((*self._rules(cause), *timed), self._whatever_the_cause)
+            return shrunk(exact, group) if timed else None
         found = [
             shrunk((*figures(treat.gains, self.case.target), *exact), group)
             if self.case.unmoved.isdisjoint(treat.moves)
@@ -119,29 +107,11 @@ class Candidate:
             *(seen.format(name) + _summary(trials) for name, trials in sorted(found.items())),
         )
 
-    @cached_property
-    def _whatever_the_cause(self) -> Estimate:
-        """Each figure counts as a guess at most, however often it was measured for the cause that it is for."""
-        return _guessed((*self._rules(None), *self._timed(self.trials)))
-
-    def _without_rules(self, timed: Sequence[Figure], exact: Sequence[Figure]) -> Estimate | None:
-        """What trials for one cause, if any, let expect where no rule does. What those for other causes gained promises
-        nothing; where most trials lost and no rule names any cause, all tell what it costs and no gain is expected.
-        """
-        known = self._timed(self.trials)
-        ruled = any(self.treats(cause.id) for cause in self.case.causes)
-        if ruled or not known or statistics.median(figure.mid for figure in known) >= 0:
-            return shrunk(exact, shrunk(timed, NO_EFFECT)) if timed else None
-        told = shrunk(exact, shrunk(timed, replace(_guessed(known), trust=TRUST_GUESS)))
-        return replace(told, low=min(told.low, 0.0), mid=min(told.mid, 0.0))
-
-    def _rules(self, cause: str | None) -> list[Figure]:
+    def _rules(self, cause: str) -> list[Figure]:
         return [
             figure
             for treat in self.optimization.treats
-            if cause in (None, treat.cause)
-            and self._fits(treat)
-            and (self._kin(treat.variant) or treat in self.treats(treat.cause))
+            if treat.cause == cause and self._fits(treat) and (self._kin(treat.variant) or treat in self.treats(cause))
             for figure in figures(treat.gains, self.case.target)
         ]
 
@@ -199,10 +169,6 @@ class Candidate:
 
 
 HINTS = ("num_worker_warps",)  # that a tile may need to fit
-
-
-def _guessed(known: Iterable[Figure]) -> Estimate:
-    return shrunk((replace(figure, weight=min(figure.weight, GUESS)) for figure in known), NO_EFFECT)
 
 
 def _knobs(variant: str) -> frozenset[str]:

@@ -115,9 +115,9 @@ def test_what_came_to_nothing_makes_a_trial_less_worth_but_no_less_fast():
 
 
 def test_another_architecture_cause_or_kernel_counts_less_and_is_named():
-    changes = ({}, {"cause": "dram-bandwidth"}, {"cause": "dram-bandwidth", "features": ("mma",)})
+    changes = ({}, {"features": ("bfloat16", "mma")}, {"cause": "dram-bandwidth"})
     speedups = [softmax(*many(5, 0.5, **change)).expected_speedup.mid for change in changes]
-    assert speedups == sorted(set(speedups))
+    assert speedups == sorted({*speedups[:2], softmax().expected_speedup.mid})
     seen = softmax(*many(40, 0.5, architecture="sm_100"))
     assert "seen on sm_100 only" in seen.explanation
     assert seen.expected_speedup.mid > 1.1

@@ -60,12 +60,9 @@ def test_measurements_that_agree_narrow_the_interval_and_pull_towards_themselves
     assert abs(more.mid - mid) <= abs(few.mid - mid)
 
 
-def test_other_causes_are_one_opinion_and_other_architectures_are_named_there_too():
+def test_what_it_did_for_other_causes_promises_nothing():
     memory_bound = plan(offer("H", "all"), diagnosis=diagnosis(("dram-bandwidth", 0.9)))
-    assert 1.0 < find(memory_bound, "H", "all").expected_speedup.mid < 1.03, "a guess of 1.01 beside 1.35 and 1.30"
-    for target in ("sm_90", "sm_100"):  # for this cause there is a guess alone, for others measurements on sm_90
-        told = find(plan(diagnosis=diagnosis(("bytes-in-flight", 0.9)), target=target), "G").explanation
-        assert ("partly from sm_90, weak evidence for sm_100" in told) == (target == "sm_100")
+    assert abs(find(memory_bound, "H", "all").expected_speedup.mid - 1) < 0.005, "1.35 and 1.30 are for others"
 
 
 def tile(size):
@@ -108,21 +105,6 @@ def test_larger_tiles_of_a_loop_help_too_few_blocks():
     unknown = speedup(512, None)
     assert unknown.mid < 1.0
     assert unknown.high > 1.2, "worth compiling"
-
-
-def test_what_lost_elsewhere_is_expected_to_lose_where_no_rule_speaks():
-    gather, causes = offer("A", "gather-scatter"), diagnosis(("grid-too-small", 1.0))
-
-    def mid(here, elsewhere):
-        found = [("grid-too-small", x) for x in here] + [("tensor-pipe", x) for x in elsewhere]
-        trials = [t for cause, x in found for t in many(1, x, optimization="A", variant="gather-scatter", cause=cause)]
-        plans = plan(gather, diagnosis=causes, trials=tuple(trials), features=FEATURES)
-        return find(plans, "A", "gather-scatter").expected_speedup.mid
-
-    assert mid([1.01], [0.7, 0.7]) <= 1.0
-    assert mid([], [0.7]) < 1.0
-    assert mid([], [5.0]) == 1.0, "for a cause that this kernel does not have"
-    assert mid([1.5, 1.5], [0.7]) > 1.0
 
 
 def test_no_ops_of_other_kernels_do_not_count_against_code_that_is_no_no_op():
