@@ -57,7 +57,7 @@ def faults(playbook: Playbook, causes: Collection[str]) -> Iterator[str]:
             if edge.optimization not in playbook:
                 yield f"{file}: it {edge.kind} {edge.optimization}, which is not in the playbook"
         pairs = Counter(
-            [(treat.variant, f"{treat.cause} {treat.grid}".strip()) for treat in optimization.treats]
+            [(treat.variant, f"{treat.cause} {treat.grid}{treat.tiles}".strip()) for treat in optimization.treats]
             + [(e.variant, f"{e.optimization} {e.target_variant}".strip()) for e in optimization.edges]
         )
         for (variant, other), count in pairs.items():

@@ -7,7 +7,6 @@ a stack frame of 1,808 bytes made a bf16 matmul 0.07x, a rejected TMA load besid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from kdiag.records import (
@@ -16,13 +15,16 @@ from kdiag.records import (
     CompileEvidence,
     CompileFailure,
     Diagnosis,
+    Effect,
     Evidence,
     ExpectedSpeedup,
+    Observations,
     Proposal,
     Remark,
+    Variant,
+    number,
 )
 from kdiag.rules.load_causes import load_causes
-from kdiag.rules.load_playbook import Grid
 
 SPILLS = ExpectedSpeedup(0.07, 0.2, 0.9)
 REJECTED_LOAD = ExpectedSpeedup(0.17, 0.18, 0.75)
@@ -109,25 +111,31 @@ def known_causes(diagnosis: Diagnosis | None, parent: Compilation | None) -> tup
     return tuple(sorted(found.values(), key=lambda cause: -cause.score))
 
 
-def unmoved(candidate: Compilation | None, parent: Compilation | None) -> frozenset[str]:
-    """The moves ("-compile.stack_bytes") that a rule could promise and this candidate does not make."""
+def unmoved(before: Observations, after: Observations) -> frozenset[str]:
+    """The moves ("-compile.stack_bytes") that a rule could promise and a candidate, of which the compiler said what is
+    in `after`, does not make.
+    """
     found = set()
-    if isinstance(candidate, tuple) and isinstance(parent, tuple):
-        for name, measure in MEASURES.items():
-            before, after = measure(parent), measure(candidate)
-            if before is not None and after is not None:
-                found |= {f"-{name}"} if after >= before else set()
-                found |= {f"+{name}"} if after <= before else set()
+    for name in before.keys() & after.keys():
+        one, other = number(before, name), number(after, name)
+        if one is not None and other is not None and name.startswith("compile."):
+            found |= {f"-{name}"} if other >= one else set()
+            found |= {f"+{name}"} if other <= one else set()
     return frozenset(found)
 
 
-def grid(candidate: Compilation | None, parent: Compilation | None) -> Grid:
-    """Whether the launches of a candidate have the blocks of its parent's; "" where that is not known."""
+def effect(variant: Variant, candidate: Compilation | None, parent: Compilation | None) -> Effect:
+    """What a variant does, as far as it is known before it has run."""
+    known = Effect(variant.growth)
     if not isinstance(candidate, tuple) or not isinstance(parent, tuple):
-        return ""
+        return known
+    before, after = stack_bytes(parent), stack_bytes(candidate)
+    if before is not None and after is not None:
+        known = replace(known, spilled=after - before)
     if any(each.launch.tuning is not None for each in (*candidate, *parent)):
-        return ""
-    return "kept" if [e.launch.grid for e in candidate] == [e.launch.grid for e in parent] else "changed"
+        return known
+    same = [e.launch.grid for e in candidate] == [e.launch.grid for e in parent]
+    return replace(known, grid="kept" if same else "changed")
 
 
 def code(compilation: Compilation | None) -> tuple[str, ...] | None:
@@ -205,17 +213,6 @@ def _without_effect(
     )
 
 
-def _instructions(launches: tuple[CompileEvidence, ...]) -> int | None:
-    """The most machine instructions of a launch; None as soon as they were not counted."""
-    counts = [launch.instruction_count for launch in launches]
-    return max(counts) if counts and all(counts) else None
-
-
-def _occupancy(launches: tuple[CompileEvidence, ...]) -> float | None:
-    known = [launch.occupancy_pct for launch in launches if launch.occupancy_pct is not None]
-    return min(known) if known and len(known) == len(launches) else None
-
-
 def _tma_stores(launches: tuple[CompileEvidence, ...]) -> int:
     stores = [r.where for launch in launches for r in launch.remarks if r.passed and r.instruction == TMA_STORE]
     return len(set(stores))
@@ -227,13 +224,3 @@ def _evidence(remark: Remark) -> Evidence:
 
 def _frame(size: int, text: str) -> Evidence:
     return Evidence("resource", "compile.stack_bytes", size, "bytes", text=text)
-
-
-MEASURES: Mapping[str, Callable[[tuple[CompileEvidence, ...]], float | None]] = {
-    "compile.tma_loads_rejected": lambda launches: len(failures(launches, TMA_LOAD_FAILED)),
-    "compile.tma_stores": _tma_stores,
-    "compile.mma_off_tensor_cores": lambda launches: len(failures(launches, MMA)),
-    "compile.stack_bytes": stack_bytes,
-    "compile.instructions": _instructions,
-    "compile.occupancy_pct": _occupancy,
-}

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     import sqlite3
 
 Result = TypeVar("Result")
-VERSION = 1
+VERSION = 2
 BUSY_S = 5.0  # how long a process waits for another that writes
 COLUMNS = tuple(column.name for column in fields(PastTrial))
+NESTED = ("features", "effect")  # as JSON
 CREATE = f"CREATE TABLE IF NOT EXISTS trial (id INTEGER PRIMARY KEY, {', '.join(COLUMNS)})"
 INSERT = f"INSERT INTO trial ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608 - own names
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM trial ORDER BY id DESC LIMIT 20000"  # noqa: S608
@@ -45,7 +46,7 @@ class Experience:
 
     def record(self, trial: PastTrial) -> None:
         """Add a trial; it is on disk when this returns."""
-        values = tuple({**asdict(trial), "features": json.dumps(trial.features)}.values())
+        values = tuple({**asdict(trial), **{name: json.dumps(asdict(trial)[name]) for name in NESTED}}.values())
         self._attempt(lambda connection: connection.execute(INSERT, values), create=True)
 
     def all(self) -> tuple[PastTrial, ...]:
@@ -80,7 +81,7 @@ class Experience:
 
 def _read(connection: sqlite3.Connection) -> tuple[PastTrial, ...]:
     rows = (dict(zip(COLUMNS, row, strict=True)) for row in connection.execute(SELECT))
-    return tuple(decode(PastTrial, {**row, "features": json.loads(row["features"])}) for row in rows)
+    return tuple(decode(PastTrial, {**row, **{name: json.loads(row[name]) for name in NESTED}}) for row in rows)
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
@@ -92,5 +93,9 @@ def _prepare(connection: sqlite3.Connection) -> None:
     if version < VERSION:
         with suppress(sqlite3.OperationalError):  # another process is at it, or the file system cannot: as safe
             connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(CREATE)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(CREATE)
+            if "effect" not in {name for _, name, *_ in connection.execute("PRAGMA table_info(trial)")}:
+                connection.execute("ALTER TABLE trial ADD COLUMN effect DEFAULT '{}'")  # which version 1 did not have
+            connection.execute(f"PRAGMA user_version = {VERSION}")

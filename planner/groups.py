@@ -1,37 +1,27 @@
 """What is known of one edit for one cause: groups of measurements, each shrunk towards the next.
 
-    the variant for this cause, the optimization for this cause, the optimization whatever the cause, no effect.
+    the variant for this cause, the optimization for this cause, no effect.
 
 The rules' gains and the trials of earlier runs are measurements of these groups alike. A trial counts by the share of
 features that its kernel and this one have in common. It belongs to a cause that was the leading one then, and to all
 present ones if the leading one is the same: it measured such a kernel as a whole. A variant shares its groups with
-those that turn the same knobs, not with one that undoes it.
+those that turn the same knobs, not with one that undoes it. Tiles are compared by what is done to them, not by their
+names and sizes: 64 to 512 is the work of 16 to 128.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kdiag.planner import graph as rules
-from kdiag.planner.shrinkage import (
-    ELSEWHERE,
-    GUESS,
-    NO_EFFECT,
-    TRUST_GUESS,
-    TRUST_MEASURED,
-    Estimate,
-    Figure,
-    figures,
-    foreign,
-    shrunk,
-)
-from kdiag.records import Cause, PastTrial
-from kdiag.rules.load_playbook import Grid, Optimization, Treat, matches
+from kdiag.planner.shrinkage import ELSEWHERE, NO_EFFECT, TRUST_MEASURED, Estimate, Figure, figures, foreign, shrunk
+from kdiag.records import Cause, Effect, PastTrial
+from kdiag.rules.load_playbook import Optimization, Treat, matches
 
 if TYPE_CHECKING:
     from kdiag.planner.graph import Graph
@@ -41,19 +31,17 @@ if TYPE_CHECKING:
 class Circumstances:
     """The target ("sm_90"), the causes found, best first with scores in 0..1, the kernel's features, earlier trials.
 
-    `growth` is how many times as many elements the candidate's tiles get, None where it is not known or resizes none;
-    `compiled` says that the candidate was compiled, to other code than its parent; `unmoved` are the moves of
-    `Treat.moves` that this code does not make, and `grid` says whether it is launched with as many blocks.
+    `effect` is what the candidate does; `compiled` says that it was compiled, to other code than its parent, and
+    `unmoved` are the moves of `Treat.moves` that this code does not make.
     """
 
     target: str
     causes: tuple[Cause, ...]
     features: tuple[str, ...] = ()
     trials: tuple[PastTrial, ...] = ()
-    growth: float | None = None
+    effect: Effect = field(default_factory=Effect)
     compiled: bool = False
     unmoved: frozenset[str] = frozenset()
-    grid: Grid = ""
 
 
 @dataclass(frozen=True)
@@ -69,7 +57,7 @@ class Candidate:
     def trials(self) -> tuple[PastTrial, ...]:
         """The earlier trials of this variant and of those that turn the same knobs."""
         mine = (trial for trial in self.case.trials if trial.optimization == self.optimization.id)
-        return tuple(trial for trial in mine if _knobs(trial.variant) == _knobs(self.variant))
+        return tuple(trial for trial in mine if self._nearness(trial))
 
     def treats(self, cause: str) -> list[Treat]:
         """The rules' entry for this variant and cause, two while nobody knows whether the grid changes; a general one
@@ -84,11 +72,10 @@ class Candidate:
         """
         leading = self.case.causes[0].id if self.case.causes else ""
         mine = [trial for trial in self.trials if trial.cause in {cause, leading}]
-        timed, exact = self._timed(mine), self._timed([t for t in mine if t.variant == self.variant])
-        treats = self.treats(cause)
+        timed, exact = self._timed(mine), self._timed([t for t in mine if self._same(t)])
+        treats, group = self.treats(cause), shrunk((*self._rules(cause), *timed), NO_EFFECT)
         if not treats:
-            return self._without_rules(timed, exact)
-        group = shrunk((*self._rules(cause), *timed), self._whatever_the_cause)
+            return shrunk(exact, group) if timed else None
         found = [
             shrunk((*figures(treat.gains, self.case.target), *exact), group)
             if self.case.unmoved.isdisjoint(treat.moves)
@@ -103,7 +90,7 @@ class Candidate:
         kernels lower it, as if one trial had succeeded before them. Once it is compiled to code of its own, no-ops of
         other kernels say nothing more.
         """
-        exact = [trial for trial in self.trials if trial.variant == self.variant]
+        exact = [trial for trial in self.trials if self._same(trial)]
         exact = [trial for trial in exact if not (self.case.compiled and trial.verdict == "no-op")]
         done = sum(self._alike(trial) for trial in exact if trial.speedup is not None)
         return (1 + done) / (1 + sum(map(self._alike, exact)))
@@ -120,43 +107,45 @@ class Candidate:
             *(seen.format(name) + _summary(trials) for name, trials in sorted(found.items())),
         )
 
-    @cached_property
-    def _whatever_the_cause(self) -> Estimate:
-        """Each figure counts as a guess at most, however often it was measured for the cause that it is for."""
-        return _guessed((*self._rules(None), *self._timed(self.trials)))
-
-    def _without_rules(self, timed: Sequence[Figure], exact: Sequence[Figure]) -> Estimate | None:
-        """What trials for one cause, if any, let expect where no rule does. What those for other causes gained promises
-        nothing; where most trials lost and no rule names any cause, all tell what it costs and no gain is expected.
-        """
-        known = self._timed(self.trials)
-        ruled = any(self.treats(cause.id) for cause in self.case.causes)
-        if ruled or not known or statistics.median(figure.mid for figure in known) >= 0:
-            return shrunk(exact, shrunk(timed, NO_EFFECT)) if timed else None
-        told = shrunk(exact, shrunk(timed, replace(_guessed(known), trust=TRUST_GUESS)))
-        return replace(told, low=min(told.low, 0.0), mid=min(told.mid, 0.0))
-
-    def _rules(self, cause: str | None) -> list[Figure]:
+    def _rules(self, cause: str) -> list[Figure]:
         return [
             figure
             for treat in self.optimization.treats
-            if cause in (None, treat.cause)
-            and self._fits(treat)
-            and (self._kin(treat.variant) or treat in self.treats(treat.cause))
+            if treat.cause == cause and self._fits(treat) and (self._kin(treat.variant) or treat in self.treats(cause))
             for figure in figures(treat.gains, self.case.target)
         ]
 
     def _timed(self, trials: Sequence[PastTrial]) -> list[Figure]:
-        """The trials that came to a measurement, as figures."""
+        """The trials that came to a measurement, as figures. What spilled says nothing of code that does not."""
         found = []
+        fits = self.case.effect.spilled is not None and self.case.effect.spilled <= 0
         for trial in trials:
-            if trial.speedup:
+            if trial.speedup and not (fits and (trial.effect.spilled or 0) > 0):
                 edges = (trial.low or trial.speedup, trial.speedup, trial.high or trial.speedup)
                 low, mid, high = map(math.log, sorted(edges))
-                figure = Figure(low, mid, high, self._similarity(trial))
+                figure = Figure(low, mid, high, self._similarity(trial) * self._nearness(trial))
                 here = trial.architecture == self.case.target
                 found.append(figure if here else foreign(figure, trial.architecture))
         return found
+
+    def _nearness(self, trial: PastTrial) -> float:
+        """How much a trial says of this variant, in 0..1: nothing where it turns other knobs, or its tiles are of a loop and
+        these of the grid, or grow where these shrink; half where they grow twice as much.
+        """
+        one, two = self.case.effect, trial.effect
+        if one.growth is None or two.growth is None:
+            return float(_knobs(trial.variant) == _knobs(self.variant))
+        mine, other = math.log2(one.growth), math.log2(two.growth)
+        grids = {one.grid, two.grid} - {""}
+        if _hints(trial.variant) != _hints(self.variant) or len(grids) > 1 or mine * other < 0:
+            return 0.0
+        return 1 / (1 + abs(mine - other))
+
+    def _same(self, trial: PastTrial) -> bool:
+        """Whether a trial was of this very variant; of tiles, whether it did the same to them."""
+        if trial.effect.growth is None or self.case.effect.growth is None:
+            return trial.variant == self.variant
+        return self._nearness(trial) == 1
 
     def _similarity(self, trial: PastTrial) -> float:
         """The share of features that two kernels have in common, in 0..1; 1 where neither has any."""
@@ -167,7 +156,7 @@ class Candidate:
         return self._similarity(trial) * (1 if trial.architecture == self.case.target else ELSEWHERE)
 
     def _fits(self, treat: Treat) -> bool:
-        return not treat.opposes(self.case.growth, self.case.grid)
+        return not treat.opposes(self.case.effect.growth, self.case.effect.grid)
 
     def _kin(self, pattern: str) -> bool:
         """Whether what is known of `pattern` says something of this variant."""
@@ -179,13 +168,17 @@ class Candidate:
         return any(matches(inverse, self.variant) != matches(inverse, pattern) for inverse in inverses)
 
 
-def _guessed(known: Iterable[Figure]) -> Estimate:
-    return shrunk((replace(figure, weight=min(figure.weight, GUESS)) for figure in known), NO_EFFECT)
+HINTS = ("num_worker_warps",)  # that a tile may need to fit
 
 
 def _knobs(variant: str) -> frozenset[str]:
     """What a variant sets, without the values: {"tile_m", "tile_n"}."""
     return frozenset(setting.partition("=")[0] for setting in variant.split(","))
+
+
+def _hints(variant: str) -> frozenset[str]:
+    """The hints among the settings of a variant, with their values."""
+    return frozenset(setting for setting in variant.split(",") if setting.startswith(HINTS))
 
 
 def _summary(trials: Sequence[PastTrial]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from kdiag.planner import graph as rules
-from kdiag.planner.compile_evidence import OFF_TENSOR_CORES, code, grid, judge, known_causes, parent_causes, unmoved
+from kdiag.planner.compile_evidence import OFF_TENSOR_CORES, code, effect, judge, known_causes, parent_causes, unmoved
 from kdiag.planner.forecast import Forecast, forecast
 from kdiag.planner.gain import Expectation, after_kept, capped, expectation, with_forecast
 from kdiag.planner.groups import Circumstances
@@ -42,8 +42,8 @@ class PlanInputs:
     """All that the planner looks at. `headroom` is the largest speed-up that the roofline leaves (1.08), `compiled`
     holds the compilations of the proposals by `source_hash` of their source, `tried` the verdict of each
     (optimization, variant) that a run has behind it, `trials` what earlier runs tried and `features` what kind of
-    kernel this is, to compare with theirs, `observations` what was seen of the unedited kernel. None and empty mean that there is no such evidence. With
-    `by_tier` the tiers are tried in the order that suits the bottleneck, whatever the cause. Where variants `race`, a
+    kernel this is, to compare with theirs, `observations` what was seen of the unedited kernel, and `said` what the
+    compiler said of each of `compiled`, as observations. None and empty mean that there is no such evidence. With `by_tier` the tiers are tried in the order that suits the bottleneck, whatever the cause. Where variants `race`, a
     search over the same list has no advantage over trying them.
     """
 
@@ -60,6 +60,7 @@ class PlanInputs:
     by_tier: bool = False
     race: bool = False
     observations: Observations = field(default_factory=dict)
+    said: Mapping[str, Observations] = field(default_factory=dict)
 
     @property
     def kept(self) -> tuple[tuple[str, str], ...]:
@@ -113,10 +114,9 @@ def _suggest(
         causes=causes,
         features=inputs.features,
         trials=inputs.trials,
-        growth=proposal.variant.growth,
+        effect=effect(proposal.variant, compiled, inputs.parent),
         compiled=own,
-        unmoved=unmoved(compiled, inputs.parent),
-        grid=grid(compiled, inputs.parent),
+        unmoved=unmoved(inputs.observations, inputs.said.get(source_hash(proposal.source or ""), {})),
     )
     expected = _expected(inputs, optimization, pair, case, told)
     finding = judge(proposal, compiled, inputs.parent, expected.cause)

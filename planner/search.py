@@ -1,8 +1,6 @@
-"""What a search over a list may be expected to give: the best of what the list holds, so more than any one of it.
+"""What a search over a list may be expected to give: what the best of the list does, for it finds that one.
 
-Each candidate of the list is a guess with three outcomes, low, mid and high with a quarter, a half and a quarter of the
-probability, or none at all where it may turn out a no-op; they are taken as independent. The expected largest of them
-follows exactly. A search keeps what it began with where nothing is better.
+It costs more than to try that one, and may find another. A search keeps what it began with where nothing is better.
 """
 
 from __future__ import annotations
@@ -15,8 +13,6 @@ from kdiag.planner import graph as rules
 from kdiag.planner.gain import time_saved
 from kdiag.planner.shrinkage import Estimate, Figure, shrunk
 from kdiag.records import Suggestion
-
-OUTCOMES = (0.25, 0.5, 0.25)
 
 
 def searched(search: Suggestion, among: Sequence[Suggestion]) -> list[Suggestion]:
@@ -49,17 +45,5 @@ def with_search(search: Suggestion, members: Sequence[Suggestion]) -> Suggestion
 
 
 def expected_best(members: Sequence[tuple[Suggestion, float]]) -> float:
-    """The expected logarithm of the largest speed-up, at least 0; each member with the probability that it acts."""
-    points = sorted({0.0, *(math.log(each) for member, _ in members for each in astuple(member.expected_speedup))})
-    expected = below = 0.0
-    for point in (each for each in points if each >= 0):
-        share = math.prod(_at_most(point, member, acts) for member, acts in members)
-        expected += (share - below) * point
-        below = share
-    return expected
-
-
-def _at_most(point: float, member: Suggestion, acts: float) -> float:
-    """The probability that a member gives at most this; one that does not act gives 0."""
-    outcomes = zip(OUTCOMES, astuple(member.expected_speedup), strict=True)
-    return 1 - acts + acts * sum(share for share, each in outcomes if math.log(each) <= point)
+    """The logarithm of the speed-up of the best, at least 0; each member with the probability that it acts."""
+    return max(0.0, *(acts * math.log(member.expected_speedup.mid) for member, acts in members))

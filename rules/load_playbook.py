@@ -13,11 +13,10 @@ from importlib.resources import files
 from typing import Literal, cast, get_args
 
 from kdiag.errors import KdiagError
-from kdiag.records import Safety
+from kdiag.records import Grid, Safety
 from kdiag.rules.load_metrics import load_metrics
 
 EdgeKind = Literal["requires", "conflicts", "enables", "searches"]
-Grid = Literal["", "kept", "changed"]
 Table = Mapping[str, object]
 
 KEYS = {

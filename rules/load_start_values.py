@@ -4,8 +4,9 @@ import json
 import lzma
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
-from kdiag.records import PastTrial, VerdictName
+from kdiag.records import Effect, PastTrial, VerdictName
 
 # The verdict that the default policy gives a step of this speed-up, noise apart.
 KEPT = 1.02
@@ -26,9 +27,9 @@ def parse(card: dict[str, object]) -> tuple[PastTrial, ...]:
     return tuple(_trial(card, kernel, *step) for kernel in kernels for step in kernel["steps"])
 
 
-def _trial(
-    card: dict[str, object], kernel: dict[str, object], optimization: str, variant: str, outcome: float | VerdictName
-) -> PastTrial:
+def _trial(card: dict[str, object], kernel: dict[str, object], *step: Any) -> PastTrial:
+    """One row: optimization, variant, speed-up or verdict, and what is known of its `Effect`."""
+    optimization, variant, outcome, *effect = step
     speedup = outcome if isinstance(outcome, int | float) else None
     verdict: VerdictName = "keep" if speedup is not None and speedup >= KEPT else "revert"
     features = kernel["features"]
@@ -46,7 +47,8 @@ def _trial(
         toolchain=str(card["toolchain"]),
         optimization=optimization,
         variant=variant,
-        verdict=outcome if isinstance(outcome, str) else verdict,
+        verdict=outcome if speedup is None else verdict,
         speedup=speedup,
         configurations=1 if speedup is not None else 0,
+        effect=Effect(*effect),
     )

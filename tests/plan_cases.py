@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from kdiag.diagnose.compiler.observe import from_compilation
+from kdiag.loop.candidates import compiled as after_compiling
 from kdiag.planner.rank import PlanInputs, rank
 from kdiag.records import Cause, CompileEvidence, Diagnosis, Evidence, Launch, Place, Proposal, Remark, Variant
 from kdiag.workload import source_hash
@@ -18,6 +20,11 @@ def offer(optimization, variant, **changes):
         Variant(optimization, variant), title, safety, source, None, PLACE, diff="--- a\n+++ b\n-x\n+y\n"
     )
     return replace(proposal, **changes)
+
+
+def resized(name, **present):
+    settings = {key: int(value) for key, _, value in (setting.partition("=") for setting in name.split(","))}
+    return replace(offer("G", name), variant=Variant("G", name, settings, present))
 
 
 def compiled(code, *remarks, stack=0, blocks=1):
@@ -42,8 +49,10 @@ def diagnosis(*causes, confidence=0.8, bottleneck="compute"):
 def plan(*proposals, **inputs):
     compilations = inputs.pop("compilations", {})
     hashes = {source_hash(source): compilation for source, compilation in compilations.items()}
-    default = PlanInputs("sm_90", None, None, proposals, hashes, None, "yes", {})
-    return rank(replace(default, **inputs))
+    default = PlanInputs("sm_90", None, None, proposals, {}, None, "yes", {})
+    parent = inputs.get("parent")
+    before = from_compilation(parent) if isinstance(parent, tuple) else {}
+    return rank(after_compiling(replace(default, **{"observations": before, **inputs}), hashes))
 
 
 def find(suggestions, optimization, variant=""):
@@ -63,9 +72,9 @@ SOFTMAX_CAUSES = diagnosis(
 )
 MATMUL = (
     offer("D", "tf32", source=None, why_not="the operands are bfloat16"),
-    offer("G", "tile_m=128,tile_n=256"),
-    offer("G", "tile_m=128,tile_n=256,num_worker_warps=8"),
-    offer("G", "tile_m=64,tile_n=128"),
+    resized("tile_m=128,tile_n=256", tile_m=128, tile_n=128),
+    resized("tile_m=128,tile_n=256,num_worker_warps=8", tile_m=128, tile_n=128),
+    resized("tile_m=64,tile_n=128", tile_m=128, tile_n=128),
     offer("hints", "occupancy=2"),
     offer("hints", "num_ctas=2"),
 )

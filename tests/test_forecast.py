@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from kdiag.planner.forecast import at_best, forecast
 from kdiag.planner.gain import Expectation, with_forecast
 from kdiag.planner.search import expected_best
-from kdiag.records import CompileEvidence, Evidence, ExpectedSpeedup, Launch, Suggestion, Variant
-from plan_cases import offer
+from kdiag.records import CompileEvidence, Evidence, ExpectedSpeedup, Launch, Suggestion
+from plan_cases import offer, resized
 
 SHARES = st.floats(0, 100)
 RATIOS = st.floats(0.05, 30)
@@ -28,11 +28,6 @@ def told(candidate, parent=None, seen=SILU, headroom=1.8, proposal=None):
     observations = {name: Evidence("metric", name, value) for name, value in seen.items()}
     parent = launch() if parent is None else parent
     return forecast(observations, headroom, proposal or offer("H", "all"), (candidate,), (parent,))
-
-
-def resized(size, present):
-    name = f"tile={size}"
-    return replace(offer("G", name), variant=Variant("G", name, {"tile": size}, present))
 
 
 def gain(*arguments, **named):
@@ -53,10 +48,10 @@ def test_less_of_anything_is_never_slower_and_memory_bounds_it(issue, xu, dram, 
 
 
 def test_a_tile_is_judged_by_the_work_of_an_element():
-    larger = resized(512, {"tile": 256})
+    larger = resized("tile=512", tile=256)
     assert 1.4 < gain(launch(1300, 120, 512), proposal=larger) < 1.6
     assert told(launch(1300, 120, 1024), proposal=larger) is None, "a loop's tile"
-    unknown = resized(512, {})
+    unknown = resized("tile=512")
     assert told(launch(1300, 120, 512), proposal=unknown) is None
     assert "0.5 times as many blocks" in told(launch(1300, 120, 512), proposal=larger).reason
 
@@ -65,10 +60,31 @@ def test_it_is_silent_where_it_knows_nothing():
     idle = {**SILU, "grid_size": 512, "issue_pct": 20, "xu_pct": 5, "dram_pct": 10}
     assert told(launch(500), seen=idle, headroom=10) is None, "latency"
     assert told(launch(500), seen={"issue_pct": 88}) is None
-    assert told(launch(500, instructions={"tensor": 8, "integer": 100})) is None
+    assert told(launch(500, instructions={"tensor": 8, "integer": 100})) is None, "onto the tensor cores"
     assert told(launch(500, blocks_per_sm=3)) is None, "too little in flight"
     assert told(launch(500, grid=8)) is None, "a persistent grid of a few blocks"
     assert told(launch(500, instructions={})) is None
+
+
+WAITING = {"issue_pct": 22, "tensor_pct": 22, "dram_pct": 52, "l2_pct": 67, "sm_count": 132}  # a batched product, H200
+
+
+def product(grid=8192, shared=78_000, blocks=1):
+    mix = {"tensor": 32, "integer": 500}
+    return launch(grid=grid, shared_bytes=shared, blocks_per_sm=blocks, instructions=mix)
+
+
+def test_a_product_that_waits_for_its_operands_is_told_apart_by_reuse_and_by_what_is_in_flight():
+    larger = resized("tile=256", tile=32)  # timed: 2.18x, and 1.50x by two blocks in an SM, 1.12x by a deeper tile
+    reuse = gain(product(1024, 139_000), product(), WAITING, 5, larger)
+    twice = gain(product(blocks=2), product(), WAITING, 5)
+    deeper = gain(product(shared=90_000), product(), WAITING, 5, resized("tile=64", tile=32))
+    assert 2 < reuse < 2.8
+    assert 1 < deeper < twice < 1.4
+    assert told(product(), product(), {**WAITING, "tensor_pct": 80}) is None, "the pipe is busy"
+    assert told(product(), product(), {**WAITING, "issue_pct": 70}) is None, "other arithmetic is"
+    seen = {name: Evidence("metric", name, value) for name, value in {**WAITING, "source.mma": 1}.items()}
+    assert at_best(seen, 5, "sm_90", larger.variant) >= reuse
 
 
 def test_the_launch_rate_of_one_card_is_not_taken_for_anothers():
@@ -89,9 +105,9 @@ def test_an_expectation_moves_towards_the_forecast_and_not_beyond(mid, count):
 
 def test_a_bound_before_compiling_is_never_below_the_forecast():
     seen = {name: Evidence("metric", name, value) for name, value in SILU.items()}
-    best = at_best(seen, 1.8, "sm_90", resized(1024, {"tile": 256}).variant)
-    assert best >= gain(launch(1000, 100, 256), proposal=resized(1024, {"tile": 256}))
-    assert at_best(seen, 1.8, "sm_90", resized(128, {"tile": 256}).variant) is None
+    best = at_best(seen, 1.8, "sm_90", resized("tile=1024", tile=256).variant)
+    assert best >= gain(launch(1000, 100, 256), proposal=resized("tile=1024", tile=256))
+    assert at_best(seen, 1.8, "sm_90", resized("tile=128", tile=256).variant) is None
 
 
 def member(*edges):

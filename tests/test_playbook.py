@@ -76,8 +76,6 @@ def test_every_prior_names_its_source(optimization):
     ("optimization", "variant", "cause", "mid"),
     [
         ("A", "tile-load-store", "special-functions-and-division", 0.24),
-        ("G", "tile_m=128,tile_n=256", "tensor-pipe", 0.07),
-        ("G", "tile_m=128,tile_n=256,tile_k=64,num_worker_warps=8", "tensor-pipe", 1.044),
         ("hints", "num_worker_warps=8", "register-spills", 15.0),
     ],
 )

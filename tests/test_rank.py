@@ -23,7 +23,7 @@ def test_softmax_at_its_start_gets_fast_math_first_and_tile_loads_last():
     suggestions = [s for s in plan(*SOFTMAX, diagnosis=SOFTMAX_CAUSES) if s.applicable]
     assert (suggestions[0].optimization, suggestions[0].variant) == ("H", "all")
     assert 1.1 < suggestions[0].expected_speedup.mid <= 1.36
-    assert (suggestions[-1].optimization, suggestions[-1].variant) == ("A", "tile-load-store")
+    assert suggestions[-1].optimization == suggestions[-2].optimization == "A"
     assert suggestions[-1].expected_speedup.mid < 0.7
     assert "H200, measured 2026-11" in suggestions[0].explanation
     assert suggestions[0].evidence[0].name == "issue_pct"

@@ -7,7 +7,8 @@ import pytest
 
 from kdiag.loop.strategy import Strategy, _faster
 from kdiag.planner.tree import from_suggestions
-from kdiag.records import ConfigurationTiming, ExpectedSpeedup
+from kdiag.records import ConfigurationTiming, Effect, ExpectedSpeedup
+from plan_cases import compiled, resized
 from test_tree import suggest
 
 
@@ -20,6 +21,18 @@ def test_one_that_can_gain_nothing_does_not_stop_what_comes_after_it():
     assert strategy.next() == hopeful
     strategy.tree = strategy.tree.record("G", "tile=2", "reverted", "slower")
     assert strategy.next() is None
+
+
+def test_a_trial_is_kept_with_what_it_did_to_the_code():
+    known = {"c": compiled("c", stack=64, blocks=2)}
+    arena = SimpleNamespace(kernel="k", compiler=SimpleNamespace(known=known))
+    strategy = Strategy(arena, "yes", proposals=(resized("tile=512", tile=256),))
+    row = SimpleNamespace(optimization="G", variant="tile=512", source_hash="c")
+    assert strategy._effect(row, compiled("p", blocks=4)) == Effect(2.0, "changed", 64)
+    row.source_hash = "not compiled"
+    assert strategy._effect(row, compiled("p")) == Effect(2.0)
+    row.variant = "tile=512+all"
+    assert strategy._effect(row, compiled("p")) == Effect()
 
 
 @pytest.mark.parametrize(

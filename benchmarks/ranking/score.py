@@ -1,9 +1,10 @@
 """Is the first suggestion right? Scores three orders of steps by what every step did on the GPU.
 
-    PYTHONPATH=src:benchmarks python benchmarks/ranking/score.py STEPS.json.xz [--markdown] [--verbose]
+    PYTHONPATH=src:benchmarks python benchmarks/ranking/score.py STEPS.json.xz [--leave-out]
 
 kdiag's plan is made anew from what was counted before any edit, so that a change of rules can be judged without a GPU;
-of the trials that kdiag brings along those of the kernel itself are hidden from it.
+of the trials that kdiag brings along those of the kernel itself are hidden from it. With --leave-out the playbook's gains
+that were measured on it, alone or among others, are hidden as well.
 The other two orders are the published playbook's, A to J, and that of the optimization loop's tiers by class of
 bottleneck; within an optimization both take the variant that its edit offers first. An order skips what turns out a
 no-op, as every tool with a compiler can. The best single step is that of all steps measured, or to leave the kernel alone.
@@ -13,11 +14,15 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import statistics
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
+from unittest.mock import patch
 
 from ranking.records import ROOT, KernelSteps, Measurements, read
 
@@ -27,15 +32,18 @@ from kdiag.loop.candidates import PlanRequest, plan
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.findings import gather
 from kdiag.loop.racing import MOST
+from kdiag.planner import graph
 from kdiag.planner.order import tier_order
 from kdiag.records import Diagnosis, Suggestion
-from kdiag.rules import load_start_values
+from kdiag.rules import load_playbook, load_start_values
+from kdiag.rules.load_playbook import Edge, Gain, Treat
 from kdiag.workload import Workload
 
 PLAYBOOK = "ABCDEFGHIJ"
 INVERSES = ("gather-scatter", "one-item-per-block", "freeze")  # which the published playbook does not know
 CLOSE = 0.95  # of the best step's speed-up
 Order = Sequence[Suggestion]
+Record = TypeVar("Record", Treat, Edge)
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,28 @@ def scores(found: KernelSteps, scratch: Path) -> dict[str, Score]:
     orders = {"playbook": listed, "tiers": sorted(listed, key=lambda s: tiers.index(s.tier))}
     orders = {"kdiag": suggested, "kdiag, raced": _raced(racing, measured), **orders}
     return {name: score(order, measured) for name, order in orders.items()}
+
+
+@contextmanager
+def left_out(kernel: str) -> Iterator[None]:
+    """The playbook without the gains whose source names the kernel."""
+
+    def hidden(gain: Gain) -> bool:
+        return gain.n > 0 and set(kernel.split("_")) <= set(re.findall("[a-z0-9]+", gain.source.lower()))
+
+    def rest(one: Record) -> Record:
+        return replace(one, gains={target: gain for target, gain in one.gains.items() if not hidden(gain)})
+
+    book = {
+        name: replace(
+            each, treats=tuple(t for t in map(rest, each.treats) if t.gains), edges=tuple(map(rest, each.edges))
+        )
+        for name, each in load_playbook.load().items()
+    }
+    with patch.object(load_playbook, "load", lambda: book):
+        graph.bundled.cache_clear()
+        yield
+    graph.bundled.cache_clear()
 
 
 def score(order: Order, measured: Mapping[tuple[str, str], float]) -> Score:
@@ -157,10 +187,14 @@ def main() -> None:
     """Print the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("steps", type=Path)
+    parser.add_argument("--leave-out", action="store_true")
     options = parser.parse_args()
-    measured = read(options.steps)
+    measured, known = read(options.steps), {}
     with tempfile.TemporaryDirectory(prefix="kdiag-ranking-") as scratch:
-        known = {each.folder: scores(each, Path(scratch) / Path(each.folder).name) for each in measured.kernels}
+        for each in measured.kernels:
+            name = Path(each.folder).name
+            with left_out(name) if options.leave_out else nullcontext():
+                known[each.folder] = scores(each, Path(scratch) / name)
     print(report(measured, known))
 
 

@@ -11,15 +11,18 @@ import argparse
 import json
 import lzma
 import tempfile
+from dataclasses import astuple
 from pathlib import Path
 
 from ranking.records import ROOT, KernelSteps, Step, read
 
 from kdiag import workload as workloads
-from kdiag.loop.compiler import Compiler
+from kdiag.loop.candidates import proposed
+from kdiag.loop.compiler import Compiler, of_kernel
 from kdiag.loop.experience import features
-from kdiag.loop.findings import gather
-from kdiag.workload import Workload
+from kdiag.loop.findings import Findings, gather
+from kdiag.planner.compile_evidence import effect
+from kdiag.workload import Workload, source_hash
 
 
 def entry(found: KernelSteps, scratch: Path) -> dict[str, object]:
@@ -29,14 +32,30 @@ def entry(found: KernelSteps, scratch: Path) -> dict[str, object]:
     compiler = Compiler(workload, workload.kernel_file.name, "sm_90", scratch)
     source = workloads.read_source(workload.kernel_file)
     findings = gather(source, found.kernel, compiler, None, found.observed)
+    effects = _effects(source, found.kernel, findings, compiler)
     causes = findings.diagnosis.causes
     return {
         "kernel": Path(found.folder).name,
         "features": features(findings),
         "cause": causes[0].id if causes else "",
         "bottleneck": findings.diagnosis.bottleneck,
-        "steps": [row for step in found.steps if (row := _row(step)) is not None],
+        "steps": [
+            row + effects.get((step.optimization, step.variant), []) for step in found.steps if (row := _row(step))
+        ],
     }
+
+
+def _effects(source: str, kernel: str, findings: Findings, compiler: Compiler) -> dict[tuple[str, str], list[object]]:
+    """The effect of each variant, but of those where it says nothing."""
+    proposals = [each for each in proposed(source, kernel, findings, compiler) if each.source]
+    known = compiler.compile([source, *(each.source for each in proposals if each.source)])
+    found: dict[tuple[str, str], list[object]] = {}
+    for each in proposals:
+        compiled = of_kernel(known[source_hash(each.source or "")], kernel, known[source_hash(source)])
+        does = effect(each.variant, compiled, findings.compilation)
+        if does.growth is not None or does.spilled:
+            found[each.variant.optimization, each.variant.name] = list(astuple(does))
+    return found
 
 
 def _row(step: Step) -> list[object] | None:

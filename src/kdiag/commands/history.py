@@ -34,7 +34,10 @@ def command(kernel: str | None, optimization: str | None, gpu: str | None, as_js
     if export is not None:
         import pandas as pd
 
-        rows = [{**asdict(trial), "features": " ".join(trial.features)} for trial in trials]
+        rows = [
+            {**asdict(trial), "features": " ".join(trial.features), "effect": json.dumps(asdict(trial.effect))}
+            for trial in trials
+        ]
         write_atomically(export, pd.DataFrame(rows, columns=COLUMNS).to_csv(index=False))
     if as_json:
         click.echo(json.dumps(history.to_json(trials), indent=2))

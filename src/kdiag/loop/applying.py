@@ -1,13 +1,13 @@
 """One edit of one kernel: which variant is meant, what it changes, and what the compiler says of it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from kdiag.errors import UsageError
 from kdiag.executors.edits.base import Edit, Subject
 from kdiag.executors.edits.registry import EDITS, offer, offers
 from kdiag.executors.gates.pipeline import without_device
-from kdiag.loop.candidates import PlanRequest, inputs_of
+from kdiag.loop.candidates import PlanRequest, compiled, inputs_of
 from kdiag.loop.compiler import Compiler, launches_of, of_kernel
 from kdiag.loop.findings import Findings, gather
 from kdiag.loop.inspection import Pair, inspection_of
@@ -82,8 +82,8 @@ def expected(request: EditRequest, proposals: tuple[Proposal, ...]) -> tuple[Sug
     asked = PlanRequest(request.source, request.kernel, request.findings, "yes", proposals=proposals)
     inputs, parent = inputs_of(asked, request.compiler), request.compiler.compile_one(request.source)
     if not isinstance(inputs.parent, CompileFailure):  # what its parent cannot be compiled with, no candidate can
-        said = {key: of_kernel(each, request.kernel, parent) for key, each in request.compiler.known.items()}
-        inputs = replace(inputs, compiled=said)
+        known = {key: of_kernel(each, request.kernel, parent) for key, each in request.compiler.known.items()}
+        inputs = compiled(inputs, known)
     return tuple(s for s in rank(inputs) if s.proposal in proposals)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.registry import propose
 from kdiag.loop.compiler import Compiler, launches_of, of_kernel
@@ -12,7 +13,7 @@ from kdiag.loop.findings import Findings
 from kdiag.planner.forecast import at_best
 from kdiag.planner.rank import PlanInputs, rank
 from kdiag.planner.search import searched
-from kdiag.records import CompileFailure, PastTrial, Proposal, Suggestion
+from kdiag.records import Compilation, CompileFailure, PastTrial, Proposal, Suggestion
 from kdiag.rules import load_start_values
 from kdiag.workload import source_hash
 
@@ -66,9 +67,15 @@ def plan(request: PlanRequest, compiler: Compiler) -> tuple[Suggestion, ...]:
     while unknown := _undecided(suggestions, inputs, request):
         answers, before = compiler.compile(unknown), compiler.compile_one(request.source)
         known = {key: of_kernel(value, request.kernel, before) for key, value in answers.items()}
-        inputs = replace(inputs, compiled={**inputs.compiled, **known})
+        inputs = compiled(inputs, known)
         suggestions = rank(inputs)
     return suggestions
+
+
+def compiled(inputs: PlanInputs, known: Mapping[str, Compilation]) -> PlanInputs:
+    """The same, with what the compiler says of more candidates, by the hash of their source."""
+    said = {key: from_compilation(each) for key, each in known.items() if not isinstance(each, CompileFailure)}
+    return replace(inputs, compiled={**inputs.compiled, **known}, said={**inputs.said, **said})
 
 
 def inputs_of(request: PlanRequest, compiler: Compiler) -> PlanInputs:
@@ -99,16 +106,15 @@ def _undecided(suggestions: tuple[Suggestion, ...], inputs: PlanInputs, request:
     """The sources to compile next, unless known: the first suggestion, those that it races or searches, and those that
     may yet come before it, most promising first.
     """
-    compiled = inputs.compiled
     open_ones = [s for s in suggestions if s.applicable and s.proposal is not None]
     if not open_ones:
         return []
-    wanted = [open_ones[0], *(_rivals(open_ones, inputs)[:AT_ONCE] if len(compiled) < MOST_COMPILED else ())]
+    wanted = [open_ones[0], *(_rivals(open_ones, inputs)[:AT_ONCE] if len(inputs.compiled) < MOST_COMPILED else ())]
     wanted += [s for s in open_ones if s.optimization == open_ones[0].optimization][: request.race]
-    if request.thorough and not compiled:
+    if request.thorough and not inputs.compiled:
         wanted += {s.optimization: s for s in reversed(open_ones)}.values()
     sources = [s.proposal.source for s in wanted if s.proposal is not None and s.proposal.source is not None]
-    return [source for source in dict.fromkeys(sources) if source_hash(source) not in compiled]
+    return [source for source in dict.fromkeys(sources) if source_hash(source) not in inputs.compiled]
 
 
 def _rivals(open_ones: list[Suggestion], inputs: PlanInputs) -> list[Suggestion]:

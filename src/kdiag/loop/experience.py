@@ -9,7 +9,7 @@ from importlib import metadata
 from kdiag import __version__
 from kdiag.loop.findings import Findings
 from kdiag.planner.experience import Experience, database
-from kdiag.records import ArrayArgument, CompileFailure, Iteration, PastTrial, number
+from kdiag.records import ArrayArgument, CompileFailure, Effect, Iteration, PastTrial, number
 from kdiag.workload import source_hash
 
 # What a kernel's source can hold that makes it another kind of kernel; the words are the names of the observations.
@@ -28,8 +28,10 @@ class Memory:
     kernel: str
     target: str
 
-    def remember(self, row: Iteration, findings: Findings, parent: str) -> None:
-        """Keep what became of a candidate of the source `parent`; one that waits for a GPU has not been tried."""
+    def remember(self, row: Iteration, findings: Findings, parent: str, effect: Effect) -> None:
+        """Keep what became of a candidate of the source `parent`, and what it did; one that waits for a GPU has not been
+        tried.
+        """
         if row.verdict == "ready":
             return
         causes = findings.diagnosis.causes
@@ -51,6 +53,7 @@ class Memory:
             low=min((each.low for each in row.timings if math.isfinite(each.low)), default=None),
             high=max((each.high for each in row.timings if math.isfinite(each.high)), default=None),
             configurations=len(row.timings),
+            effect=effect,
         )
         self.store.record(trial)
 

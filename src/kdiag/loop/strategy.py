@@ -20,9 +20,20 @@ from kdiag.loop.experience import Memory
 from kdiag.loop.findings import Findings, gather
 from kdiag.loop.pairing import Known, with_pairs
 from kdiag.loop.racing import MOST, Result, race
+from kdiag.planner.compile_evidence import effect
 from kdiag.planner.predictions import check, predicted
 from kdiag.planner.tree import PriorityTree, State, from_suggestions, remembered
-from kdiag.records import CompileFailure, Iteration, Observations, Prediction, Proposal, Suggestion, parts
+from kdiag.records import (
+    Compilation,
+    CompileFailure,
+    Effect,
+    Iteration,
+    Observations,
+    Prediction,
+    Proposal,
+    Suggestion,
+    parts,
+)
 
 # The least speed-up, by the optimistic end of its prior, for which an iteration is spent: the smallest gain that the
 # TileGym policy goes on for.
@@ -163,7 +174,14 @@ class Strategy:
         if row.prediction is not None:
             self.tree = self.tree.learn(row.prediction)
         if self.memory is not None and self.findings is not None:
-            self.memory.remember(row, self.findings, parent)
+            self.memory.remember(row, self.findings, parent, self._effect(row, self.findings.compilation))
+
+    def _effect(self, row: Iteration, parent: Compilation) -> Effect:
+        """What a candidate did to the code of its parent; of a pair nothing is known that would be like another's."""
+        variants = (each.variant for each in self.proposals)
+        variant = next((v for v in variants if (v.optimization, v.name) == (row.optimization, row.variant)), None)
+        compiled = self.arena.compiler.known.get(row.source_hash, ())
+        return Effect() if variant is None else effect(variant, of_kernel(compiled, self.arena.kernel), parent)
 
     def predict(self, row: Iteration, suggestion: Suggestion, parent: Parent) -> Prediction:
         """What the rules said that the candidate would move, against what the compiler and the counters say."""

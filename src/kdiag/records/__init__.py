@@ -33,7 +33,7 @@ from kdiag.records.diagnosis import (
 from kdiag.records.emulation import EmulatedCase, EmulatedConfiguration, EmulatedSource, EmulationCase, Fault, FaultKind
 from kdiag.records.experience import PastTrial
 from kdiag.records.observations import Evidence, EvidenceKind, Observations, Place, Scalar, number
-from kdiag.records.plan import ExpectedSpeedup, Promise, Proposal, Safety, Suggestion, Variant, parts
+from kdiag.records.plan import Effect, ExpectedSpeedup, Grid, Promise, Proposal, Safety, Suggestion, Variant, parts
 from kdiag.records.run import (
     GATES,
     STAGES,
@@ -64,6 +64,7 @@ __all__ = [
     "ConfigurationCheck",
     "ConfigurationTiming",
     "Diagnosis",
+    "Effect",
     "EmulatedCase",
     "EmulatedConfiguration",
     "EmulatedSource",
@@ -76,6 +77,7 @@ __all__ = [
     "GateOutcome",
     "GateRecord",
     "Gpu",
+    "Grid",
     "Idea",
     "Iteration",
     "Launch",

@@ -1,7 +1,8 @@
 """What became of an edit in an earlier run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from kdiag.records.plan import Effect
 from kdiag.records.run import VerdictName
 
 
@@ -10,7 +11,7 @@ class PastTrial:
     """One candidate that a run tried. `features` are words for its kernel in order, `cause` is the leading one or "".
 
     `speedup` is the geometric mean over the `configurations` of parent over candidate, None where nothing was timed;
-    `low`..`high` spans their 95 % intervals.
+    `low`..`high` spans their 95 % intervals. `effect` is what the edit did to the code.
     """
 
     time: str  # ISO 8601
@@ -30,3 +31,4 @@ class PastTrial:
     low: float | None = None
     high: float | None = None
     configurations: int = 0
+    effect: Effect = field(default_factory=Effect)

@@ -8,6 +8,7 @@ from typing import Literal
 from kdiag.records.observations import Evidence, Place, Scalar
 
 Safety = Literal["safe", "changes-rounding", "manual"]
+Grid = Literal["", "kept", "changed"]  # the number of blocks after an edit; "" where it is not known
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,17 @@ class Variant:
         sizes = [(value, self.present[name]) for name, value in self.settings.items() if name in self.present]
         known = [(new, old) for new, old in sizes if isinstance(new, int) and isinstance(old, int) and old > 0]
         return math.prod(new / old for new, old in known) if known else None
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a variant does, by which it is alike to one of another kernel: `growth` is `Variant.growth`, `grid` whether the
+    number of blocks changes, `spilled` the bytes by which the stack frame of a thread grows, None where it is not known.
+    """
+
+    growth: float | None = None
+    grid: Grid = ""
+    spilled: int | None = None
 
 
 @dataclass(frozen=True)
