@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kdiag.loop.ahead import AskedOnce
 from kdiag.loop.strategy import Strategy, _faster
 from kdiag.planner.tree import from_suggestions
 from kdiag.records import ConfigurationTiming, Effect, ExpectedSpeedup
@@ -26,13 +27,13 @@ def test_one_that_can_gain_nothing_does_not_stop_what_comes_after_it():
 def test_a_trial_is_kept_with_what_it_did_to_the_code():
     known = {"c": compiled("c", stack=64, blocks=2)}
     arena = SimpleNamespace(kernel="k", compiler=SimpleNamespace(known=known))
-    strategy = Strategy(arena, "yes", proposals=(resized("tile=512", tile=256),))
+    strategy = Strategy(arena, "yes", _proposed=AskedOnce({"source": (resized("tile=512", tile=256),)}))
     row = SimpleNamespace(optimization="G", variant="tile=512", source_hash="c")
-    assert strategy._effect(row, compiled("p", blocks=4)) == Effect(2.0, "changed", 64)
+    assert strategy._effect(row, "source", compiled("p", blocks=4)) == Effect(2.0, "changed", 64)
     row.source_hash = "not compiled"
-    assert strategy._effect(row, compiled("p")) == Effect(2.0)
+    assert strategy._effect(row, "source", compiled("p")) == Effect(2.0)
     row.variant = "tile=512+all"
-    assert strategy._effect(row, compiled("p")) == Effect()
+    assert strategy._effect(row, "source", compiled("p")) == Effect()
 
 
 @pytest.mark.parametrize(

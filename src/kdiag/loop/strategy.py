@@ -174,14 +174,14 @@ class Strategy:
         if row.prediction is not None:
             self.tree = self.tree.learn(row.prediction)
         if self.memory is not None and self.findings is not None:
-            self.memory.remember(row, self.findings, parent, self._effect(row, self.findings.compilation))
+            self.memory.remember(row, self.findings, parent, self._effect(row, parent, self.findings.compilation))
 
-    def _effect(self, row: Iteration, parent: Compilation) -> Effect:
+    def _effect(self, row: Iteration, parent: str, before: Compilation) -> Effect:
         """What a candidate did to the code of its parent; of a pair nothing is known that would be like another's."""
-        variants = (each.variant for each in self.proposals)
+        variants = (each.variant for each in self._proposed.known.get(parent, ()))
         variant = next((v for v in variants if (v.optimization, v.name) == (row.optimization, row.variant)), None)
         compiled = self.arena.compiler.known.get(row.source_hash, ())
-        return Effect() if variant is None else effect(variant, of_kernel(compiled, self.arena.kernel), parent)
+        return Effect() if variant is None else effect(variant, of_kernel(compiled, self.arena.kernel), before)
 
     def predict(self, row: Iteration, suggestion: Suggestion, parent: Parent) -> Prediction:
         """What the rules said that the candidate would move, against what the compiler and the counters say."""
