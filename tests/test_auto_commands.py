@@ -1,5 +1,6 @@
 """`kdiag auto` on a project that brings its own commands: what is kept is what was judged."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,8 +33,8 @@ def commands(folder: Path, *, wrong: bool = False, sneaky: bool = False) -> Proj
     made = project(folder, "softmax")
     (made.root / "bench.py").write_text(BENCH)
     (made.root / "check.py").write_text(TEST.replace("WRONG", str(wrong)).replace("SNEAKY", str(sneaky)))
-    lines = ['kernel = "softmax.py"', "[test]", 'command = "python check.py"', "[bench]", 'command = "python bench.py"']
-    (made.root / "kdiag.toml").write_text("\n".join(lines) + "\n")
+    test, bench = (f'command = "{sys.executable} {name}.py"' for name in ("check", "bench"))
+    (made.root / "kdiag.toml").write_text(f'kernel = "softmax.py"\n[test]\n{test}\n[bench]\n{bench}\n')
     made.git("add", "-A")
     made.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qm", "commands")
     return made
