@@ -1,8 +1,9 @@
 """What ahead-of-time compilation says about a candidate before any time on a GPU is spent.
 
 The names of the remarks are those of tileiras 13.4. The speed-ups that follow from a finding are measured ones:
-a stack frame of 1,808 bytes made a bf16 matmul 0.07x, a rejected TMA load beside a TMA store made a row softmax
-0.18x, without the TMA store 0.72x (NVIDIA H200, sm_90, measured 2026-11).
+a rejected TMA load beside a TMA store made a row softmax 0.18x, without the TMA store 0.72x. What spills loses more the
+more bytes it spills: frames of 32 to 300 bytes made ten kernels 0.5 to 2.2 times as fast, of 500 to 1,200 0.1 to 1.0, of more
+0.07 to 0.2 (NVIDIA H200, sm_90, measured 2026-11).
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from kdiag.records import (
 )
 from kdiag.rules.load_causes import load_causes
 
-SPILLS = ExpectedSpeedup(0.07, 0.2, 0.9)
+HALVED = 256  # bytes of a thread's stack frame that take half of an edit's speed
+LEAST_MOVE = 0.05  # of what a rule promises to move; less is what any edit does to code
 REJECTED_LOAD = ExpectedSpeedup(0.17, 0.18, 0.75)
 REJECTED_LOAD_PLAIN_STORE = ExpectedSpeedup(0.5, 0.72, 1.0)
 SURE, NO_EFFECT = 0.9, 0.3
@@ -42,13 +44,14 @@ TMA_STORE = "TMA Store instruction"
 @dataclass(frozen=True)
 class Finding:
     """How a compilation changes what is expected: `speedup` and `confidence` replace the prior's where given,
-    `factor` scales its confidence, `why_not` rules the candidate out.
+    `factor` scales its confidence and `slowed` its speed-up, `why_not` rules the candidate out.
     """
 
     why_not: str | None = None
     speedup: ExpectedSpeedup | None = None
     confidence: float | None = None
     factor: float = 1.0
+    slowed: float = 1.0
     evidence: tuple[Evidence, ...] = ()
     reason: str = "this candidate was not compiled, so nothing is known from it"
 
@@ -113,14 +116,14 @@ def known_causes(diagnosis: Diagnosis | None, parent: Compilation | None) -> tup
 
 def unmoved(before: Observations, after: Observations) -> frozenset[str]:
     """The moves ("-compile.stack_bytes") that a rule could promise and a candidate, of which the compiler said what is
-    in `after`, does not make.
+    in `after`, does not make, or by less than LEAST_MOVE.
     """
     found = set()
     for name in before.keys() & after.keys():
         one, other = number(before, name), number(after, name)
         if one is not None and other is not None and name.startswith("compile."):
-            found |= {f"-{name}"} if other >= one else set()
-            found |= {f"+{name}"} if other <= one else set()
+            found |= {f"-{name}"} if other > one * (1 - LEAST_MOVE) or other >= one else set()
+            found |= {f"+{name}"} if other < one * (1 + LEAST_MOVE) or other <= one else set()
     return frozenset(found)
 
 
@@ -166,7 +169,7 @@ def _spills(candidate: tuple[CompileEvidence, ...], parent: tuple[CompileEvidenc
     if before is None or after is None or after <= before:
         return None
     reason = f"it spills registers: a stack frame of {after:,} bytes where the parent has {before:,}"
-    return Finding(speedup=SPILLS, confidence=SURE, evidence=(_frame(after, reason),), reason=reason)
+    return Finding(slowed=HALVED / (HALVED + after - before), evidence=(_frame(after, reason),), reason=reason)
 
 
 def _rejected_load(candidate: tuple[CompileEvidence, ...], parent: tuple[CompileEvidence, ...]) -> Finding | None:

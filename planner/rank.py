@@ -13,7 +13,7 @@ from typing import Literal
 from kdiag.planner import graph as rules
 from kdiag.planner.compile_evidence import OFF_TENSOR_CORES, code, effect, judge, known_causes, parent_causes, unmoved
 from kdiag.planner.forecast import Forecast, forecast
-from kdiag.planner.gain import Expectation, after_kept, capped, expectation, with_forecast
+from kdiag.planner.gain import Expectation, after_kept, capped, expectation, slowed, with_forecast
 from kdiag.planner.groups import Circumstances
 from kdiag.planner.order import sort_key, tier_order
 from kdiag.planner.search import searched, with_search
@@ -132,7 +132,7 @@ def _suggest(
         draft,
         title=proposal.title,
         safety=proposal.safety,
-        expected_speedup=finding.speedup or draft.expected_speedup,
+        expected_speedup=slowed(finding.speedup or draft.expected_speedup, finding.slowed),
         confidence=round(confidence, 3),
         applicable=why_not is None,
         why_not=why_not,
