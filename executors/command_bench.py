@@ -205,7 +205,7 @@ def timings_of(runs: Sequence[Mapping[str, Measured]]) -> tuple[ConfigurationTim
 def plain(timings: Sequence[ConfigurationTiming]) -> bool:
     """Whether more rounds would change no verdict: plainly slower somewhere, or much faster and nowhere slower."""
     rounds = timings[0].samples
-    if rounds >= HOPELESS_FROM and any(timing.high < 1 / MUCH for timing in timings):
+    if rounds >= HOPELESS_FROM and any(timing.high < 1 / max(MUCH, 1 + timing.noise_floor) for timing in timings):
         return True
     much = statistics.geometric_mean(timing.speedup for timing in timings) >= MUCH
     nowhere_slower = all(_faster(timing) or timing.low > 1 / LITTLE for timing in timings)

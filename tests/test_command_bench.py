@@ -7,7 +7,8 @@ import pytest
 
 from kdiag.diagnose.report.read import read_launches
 from kdiag.executors.bench import Baseline, Counters, Trial
-from kdiag.executors.command_bench import CommandBench
+from kdiag.executors.command_bench import CommandBench, plain, timings_of
+from kdiag.executors.command_output import Measured
 from kdiag.isolate import Died
 from kdiag.workload import CommandWorkload
 from ncu_machine import FILL, SOFTMAX, Machine, machine
@@ -78,6 +79,13 @@ def test_a_candidate_is_measured_until_it_is_plain_what_to_think_of_it(
     assert isinstance(answer, Trial)
     assert {timing.samples for timing in answer.timings} == {rounds}
     assert [timing.speedup for timing in answer.timings] == pytest.approx(speedups, rel=1e-3)
+
+
+def test_what_is_no_slower_than_its_parent_at_times_is_not_hopeless():
+    runs = [
+        {"a": Measured(a), "b": Measured(b)} for a, b in ((1.0, 1.0), (1.27, 0.3), (1.2, 1.0), (1.27, 0.3), (1.2, 1.0))
+    ]
+    assert not plain(timings_of(runs))
 
 
 def test_the_counters_are_those_of_a_launch_by_the_benchmark(
