@@ -18,6 +18,7 @@ from kdiag import isolate
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Trial
 from kdiag.executors.command_output import Measured, printed
 from kdiag.executors.ncu.collect import Command, NoCounters, collect_from
+from kdiag.executors.ncu.process import signal_group
 from kdiag.executors.paired_statistics import FEWEST, timing_between
 from kdiag.executors.pytest_report import PytestReport, asking_for, read
 from kdiag.isolate import Died
@@ -173,7 +174,7 @@ class CommandBench:
                 try:
                     output, _ = process.communicate(timeout=timeout_s)
                 except BaseException as error:  # an interrupt too: the command has a session of its own
-                    os.killpg(process.pid, signal.SIGKILL)
+                    signal_group(process, signal.SIGKILL)
                     if not isinstance(error, subprocess.TimeoutExpired):
                         raise
                     return Died("timeout", f"{' '.join(command)[:80]} did not end within {self._told(timeout_s)}")
@@ -218,7 +219,7 @@ def _faster(timing: ConfigurationTiming) -> bool:
 
 
 def _killed(command: str, answer: _Ended) -> Died:
-    name = signal.Signals(-answer.code).name
+    name = isolate.signal_name(-answer.code)
     return Died("crash", f"the {command} command was killed by {name}", answer.output[-8192:])
 
 
