@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag import isolate
-from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Trial
+from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Trial, counters_in
 from kdiag.executors.command_output import Measured, printed
 from kdiag.executors.ncu.collect import Command, NoCounters, collect_from
 from kdiag.executors.ncu.process import signal_group
@@ -88,7 +88,7 @@ class CommandBench:
             answer = collect_from(command, kernel, self.metrics, place / "counters.ncu-rep")
             if isinstance(answer, NoCounters):
                 return Died("error", f"{answer.reason.rstrip('.')}; a report of your own counts with --report")
-            return Counters(self.read_report(answer, kernel))
+            return counters_in(answer, kernel, self.read_report)
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         """Run the tests; if they pass, benchmark parent and candidate in turn until it is plain what to think of it."""

@@ -109,6 +109,11 @@ def test_the_counters_are_those_of_a_launch_by_the_benchmark(
     assert isinstance(missing, Died)
     assert "does not launch softmax_kernel twice" in missing.message
     assert missing.message.endswith("with --report")
+    machine.plays("good", SOFTMAX, SOFTMAX)
+    (tmp_path / "recorded.ncu-rep").write_bytes(b"NVR\0")
+    damaged = commands.counters(sources[1], "softmax_kernel")
+    assert isinstance(damaged, Died)
+    assert "is cut off or damaged" in damaged.message
 
 
 def test_an_interrupt_is_one_though_the_command_ends_meanwhile(tmp_path: Path, sources: tuple[Path, Path]):
