@@ -6,11 +6,12 @@ A bench is a GPU with a Python workload (`device_bench`), a pair of commands (`c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from kdiag.errors import KdiagError
 from kdiag.isolate import Died
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated, Observations
 from kdiag.workload import source_hash
@@ -88,6 +89,14 @@ class Counters:
     """What a profiler measured of one launch of the kernel, by canonical metric name."""
 
     observations: Observations
+
+
+def counters_in(report: Path, kernel: str, read: Callable[[Path, str], Observations]) -> Counters | Died:
+    """What `read` finds in a profiler's report. One that is damaged, as on a full disk, costs a run its counters only."""
+    try:
+        return Counters(read(report, kernel))
+    except KdiagError as error:
+        return Died("error", str(error))
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag import isolate
-from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Trial
+from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Trial, counters_in
 from kdiag.executors.command_output import Measured, printed
 from kdiag.executors.ncu.collect import Command, NoCounters, collect_from
+from kdiag.executors.ncu.process import signal_group
 from kdiag.executors.paired_statistics import FEWEST, timing_between
 from kdiag.executors.pytest_report import PytestReport, asking_for, read
 from kdiag.isolate import Died
@@ -87,7 +88,7 @@ class CommandBench:
             answer = collect_from(command, kernel, self.metrics, place / "counters.ncu-rep")
             if isinstance(answer, NoCounters):
                 return Died("error", f"{answer.reason.rstrip('.')}; a report of your own counts with --report")
-            return Counters(self.read_report(answer, kernel))
+            return counters_in(answer, kernel, self.read_report)
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         """Run the tests; if they pass, benchmark parent and candidate in turn until it is plain what to think of it."""
@@ -173,7 +174,7 @@ class CommandBench:
                 try:
                     output, _ = process.communicate(timeout=timeout_s)
                 except BaseException as error:  # an interrupt too: the command has a session of its own
-                    os.killpg(process.pid, signal.SIGKILL)
+                    signal_group(process, signal.SIGKILL)
                     if not isinstance(error, subprocess.TimeoutExpired):
                         raise
                     return Died("timeout", f"{' '.join(command)[:80]} did not end within {self._told(timeout_s)}")
@@ -205,7 +206,7 @@ def timings_of(runs: Sequence[Mapping[str, Measured]]) -> tuple[ConfigurationTim
 def plain(timings: Sequence[ConfigurationTiming]) -> bool:
     """Whether more rounds would change no verdict: plainly slower somewhere, or much faster and nowhere slower."""
     rounds = timings[0].samples
-    if rounds >= HOPELESS_FROM and any(timing.high < 1 / MUCH for timing in timings):
+    if rounds >= HOPELESS_FROM and any(timing.high < 1 / max(MUCH, 1 + timing.noise_floor) for timing in timings):
         return True
     much = statistics.geometric_mean(timing.speedup for timing in timings) >= MUCH
     nowhere_slower = all(_faster(timing) or timing.low > 1 / LITTLE for timing in timings)
@@ -218,7 +219,7 @@ def _faster(timing: ConfigurationTiming) -> bool:
 
 
 def _killed(command: str, answer: _Ended) -> Died:
-    name = signal.Signals(-answer.code).name
+    name = isolate.signal_name(-answer.code)
     return Died("crash", f"the {command} command was killed by {name}", answer.output[-8192:])
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kdiag import isolate
 from kdiag.errors import KdiagError, ToolMissing, UsageError
 from kdiag.executors import gpu_pool
-from kdiag.executors.bench import Baseline, Counters, Heat, Source, Trial
+from kdiag.executors.bench import Baseline, Counters, Heat, Source, Trial, counters_in
 from kdiag.executors.ncu.collect import NoCounters, Waiting, prepare
 from kdiag.executors.pm_sampling.sample import request as sampling_of
 from kdiag.executors.pm_sampling.sample import sample
@@ -78,7 +78,7 @@ class DeviceBench:
             if isinstance(answer, NoCounters):
                 return Died("error", answer.reason)
             self.get_ready(kernel)
-            return Counters(self.read_report(answer, kernel))
+            return counters_in(answer, kernel, self.read_report)
 
     def get_ready(self, kernel: str) -> None:
         """Start a profiler of `kernel` that waits, so that the next counters of it are there in half the time."""

@@ -1,16 +1,19 @@
 """A project's own test and benchmark commands: failures seen, the edited file run, parent and candidate in turn."""
 
+import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kdiag.diagnose.report.read import read_launches
 from kdiag.executors.bench import Baseline, Counters, Trial
-from kdiag.executors.command_bench import CommandBench
+from kdiag.executors.command_bench import CommandBench, plain, timings_of
+from kdiag.executors.command_output import Measured
 from kdiag.isolate import Died
 from kdiag.workload import CommandWorkload
-from ncu_machine import FILL, SOFTMAX, Machine, machine
+from ncu_machine import FILL, SOFTMAX, Machine, ended, machine
 
 __all__ = ["machine"]
 
@@ -80,19 +83,45 @@ def test_a_candidate_is_measured_until_it_is_plain_what_to_think_of_it(
     assert [timing.speedup for timing in answer.timings] == pytest.approx(speedups, rel=1e-3)
 
 
+def test_what_is_no_slower_than_its_parent_at_times_is_not_hopeless():
+    runs = [
+        {"a": Measured(a), "b": Measured(b)} for a, b in ((1.0, 1.0), (1.27, 0.3), (1.2, 1.0), (1.27, 0.3), (1.2, 1.0))
+    ]
+    assert not plain(timings_of(runs))
+
+
 def test_the_counters_are_those_of_a_launch_by_the_benchmark(
     machine: Machine, tmp_path: Path, sources: tuple[Path, Path]
 ):
     machine.plays("good", FILL, SOFTMAX, SOFTMAX, SOFTMAX)
+    ncu = machine.folder / "bin" / "ncu"
+    ncu.write_text(ncu.read_text().replace("exec", "sleep 60 & echo $! > pid\nexec"))  # as a shell line may leave
     commands = bench(tmp_path, "pass", f"assert {TEST} == 1.0; import time; time.sleep(60)")
+    (tmp_path / "bench.sh").write_text(f"#!/bin/sh\nexec {shlex.join(commands.workload.bench)}\n")
+    (tmp_path / "bench.sh").chmod(0o755)
+    commands = replace(commands, workload=replace(commands.workload, bench=("./bench.sh",)))
     found = commands.counters(sources[1], "softmax_kernel")
     assert isinstance(found, Counters)
     assert found.observations
+    assert ended(int((tmp_path / "pid").read_text()))
     machine.plays("good", SOFTMAX)
     missing = commands.counters(sources[1], "softmax_kernel")
     assert isinstance(missing, Died)
     assert "does not launch softmax_kernel twice" in missing.message
     assert missing.message.endswith("with --report")
+    machine.plays("good", SOFTMAX, SOFTMAX)
+    (tmp_path / "recorded.ncu-rep").write_bytes(b"NVR\0")
+    damaged = commands.counters(sources[1], "softmax_kernel")
+    assert isinstance(damaged, Died)
+    assert "is cut off or damaged" in damaged.message
+
+
+def test_an_interrupt_is_one_though_the_command_ends_meanwhile(tmp_path: Path, sources: tuple[Path, Path]):
+    commands = bench(
+        tmp_path, "import os, signal, time; os.kill(os.getppid(), signal.SIGINT); time.sleep(0.1)", MEASURE
+    )
+    with pytest.raises(KeyboardInterrupt):
+        commands.trial(*sources)
 
 
 def test_a_failing_test_means_no_timing(tmp_path: Path, sources: tuple[Path, Path]):

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from kdiag.executors.ncu.command import NcuOptions, command_line, compute_capabi
 from kdiag.executors.ncu.failures import Interrupted, NcuFailed, NcuMissing, NoKernels, ProfilerError, TimedOut
 from kdiag.executors.ncu.messages import Heard, read_messages
 from kdiag.executors.ncu.output import Collected, judge
-from kdiag.executors.ncu.process import Ended, start, watch
+from kdiag.executors.ncu.process import Ended, signal_group, start, watch
 from kdiag.executors.waiting_target import WaitingTarget
 from kdiag.rules.load_metric_sets import metric_set
 from kdiag.workload import Workload
@@ -59,14 +60,18 @@ def profile_command(
         return _finish(started, show)
 
 
-def require(command: Sequence[str]) -> str:
-    """Return the ncu that can profile `command`. Raises NcuMissing without one, UsageError for no command that runs."""
+def require(command: Sequence[str]) -> None:
+    """Raises UsageError for no command that runs, NcuMissing without an ncu that can profile it."""
     if not command or shutil.which(command[0]) is None:
         raise UsageError(
             f"There is no program {command[0]!r} to profile: name a command that can be run."
             if command
             else "There is no command to profile: name one after --, as in: kdiag profile -- python script.py"
         )
+    _ncu()
+
+
+def _ncu() -> str:
     if (ncu := find_ncu()) is not None:
         return ncu
     raise NcuMissing(
@@ -145,7 +150,7 @@ def _exactly(kernel: str) -> str:
 
 def _start(what: Sequence[str], options: NcuOptions, report: Path, command: Command, log: Path) -> _Started:
     """Check the report's place and start ncu. Raises UsageError, NcuMissing or NcuFailed."""
-    ncu = require(command.words)
+    ncu = _ncu()
     _check_place(report)
     words = command_line(ncu, what, options, report, log, command.words)
     try:
@@ -158,6 +163,8 @@ def _finish(started: _Started, show: Callable[[str], object]) -> Collected:
     """The one place that waits for ncu: read what it said, and judge."""
     report = started.report
     ended = watch(started.process, started.options.timeout_s, show)
+    if started.options.kill:
+        signal_group(started.process, signal.SIGKILL)  # of a shell line, ncu may end the shell alone
     heard = _hear(ended, started.log)
     try:
         return judge(ended, heard, started.options, report)

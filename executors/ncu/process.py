@@ -78,11 +78,11 @@ def watch(process: subprocess.Popen[bytes], timeout_s: float, show: Callable[[st
             except KeyboardInterrupt:
                 stopped = "interrupt"
             if stopped:
-                _signal(process, signal.SIGINT)
+                signal_group(process, signal.SIGINT)
                 _read(process, streams, GRACE_S)
     finally:
         if process.poll() is None or stopped:
-            _signal(process, signal.SIGKILL)
+            signal_group(process, signal.SIGKILL)
         process.wait()
     out, err = (stream.text for stream in streams.values())
     return Ended(process.returncode, out, err, stopped)
@@ -114,10 +114,11 @@ def _read(process: subprocess.Popen[bytes], streams: Mapping[IO[bytes], _Stream]
 def stop(process: subprocess.Popen[bytes]) -> None:
     """Kill a process and its group, unless it has ended."""
     if process.poll() is None:
-        _signal(process, signal.SIGKILL)
+        signal_group(process, signal.SIGKILL)
         process.wait()
 
 
-def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def signal_group(process: subprocess.Popen[bytes] | subprocess.Popen[str], number: signal.Signals) -> None:
+    """Send a signal to what is left of the process group that a process leads or led."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)

@@ -133,7 +133,7 @@ def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float)
     if isinstance(answer, Died):
         return Died(answer.kind, answer.message, output)
     code = child.exitcode or 0
-    reason = f"killed by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+    reason = f"killed by {signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
     return Died("crash", f"{_first_error_line(output) or job.__qualname__} ({reason})", output)
 
 
@@ -167,7 +167,7 @@ def kill_all() -> None:
         _kill(child)
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
     """The name of a signal; real-time signals have none."""
     return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
 
