@@ -1,8 +1,9 @@
 """The recordings of planted faults beside the tests: `planted_recording.py REPORT TIMES OUT.json.xz` writes one.
 
 REPORT is what ncu wrote of `record.py launch`, TIMES what `record.py time` wrote. Of each launch it keeps kdiag's own
-observations, and the verdict of the profiler's rules: the title of its bottleneck rule, and those with an estimated
-speed-up, largest first. Four digits of what counters say; what is computed from them is computed again when it is read.
+observations, with four digits; what is computed from them is computed again when it is read. Of those with a fault it
+keeps the verdict of the profiler's rules: the title of its bottleneck rule, and the rules with an estimated speed-up,
+largest first.
 """
 
 import json
@@ -50,9 +51,9 @@ def main(report: Path, times: Path, out: Path) -> None:
         known = {name: number(launch.observations, name) for name in launch.observations if name in names}
         seen.append({name: digits(value) for name, value in known.items() if value is not None})
         work = {key: rows[case][key] for key in ("work_bytes", "work_flops")}
-        found.append(
-            {"case": case, "variant": variant, "symbol": launch.symbol, **work, "vendor": vendor_rules(action)}
-        )
+        found.append({"case": case, "variant": variant, **work})
+        if variant == "slow":
+            found[-1]["vendor"] = vendor_rules(action)
     columns = {
         name: [each.get(name) for each in seen] for name in dict.fromkeys(name for each in seen for name in each)
     }
