@@ -11,12 +11,11 @@ import pytest
 
 from kdiag.diagnose.classify import classify
 from kdiag.diagnose.metrics import with_derived
-from kdiag.records import Diagnosis, Evidence, Observations, number
-from kdiag.rules.load_metrics import load_metrics
+from kdiag.records import Diagnosis, number
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "planted"))
 
-from prune import load
+from planted_recording import load, observed
 
 RECORDINGS = Path(__file__).parent / "recordings"
 RECORDED = load(RECORDINGS / "planted_faults.json.xz")
@@ -27,21 +26,8 @@ FAST = [launch for launch in RECORDED["launches"] if launch["variant"] == "fast"
 SECTIONS_ONLY = ("spill_instructions", "l2_to_sm_rate", "l1_rate")
 
 
-def observe(launch: dict[str, Any], without: tuple[str, ...] = ()) -> Observations:
-    units = {name: metric.unit for name, metric in load_metrics().items()}
-    known = {
-        name: Evidence("metric", name, value, units[name])
-        for name, value in launch["observations"].items()
-        if name in units and name not in without
-    }
-    for name in ("work_bytes", "work_flops"):
-        if launch[name] is not None:
-            known[name.replace("_", ".")] = Evidence("workload", name, launch[name])
-    return known
-
-
 def diagnose(launch: dict[str, Any], without: tuple[str, ...] = ()) -> Diagnosis:
-    return classify(observe(launch, without))
+    return classify(observed(launch, without))
 
 
 @pytest.mark.parametrize("launch", SLOW, ids=lambda launch: launch["case"])
@@ -87,7 +73,7 @@ def test_the_fault_is_gone_without_it(launch: dict[str, Any]):
 def test_what_is_left_is_smaller():
     for name, metric in (("three_passes", "excess_traffic"), ("padding", "excess_operations")):
         slow, fast = (
-            number(with_derived(observe(launch)), metric) for launch in RECORDED["launches"] if launch["case"] == name
+            number(with_derived(observed(launch)), metric) for launch in RECORDED["launches"] if launch["case"] == name
         )
         assert slow is not None
         assert fast is not None

@@ -16,7 +16,7 @@ from tilegym_table.judging import judge
 from tilegym_table.originals import originals
 from tilegym_table.proposing import ProposeJob, propose
 from tilegym_table.records import Checkout, Judged, Kernel, Offer, Original
-from tilegym_table.report import Table, as_json, as_markdown, cell, totals
+from tilegym_table.report import Table, as_json, as_markdown, row, totals
 from tilegym_table.workers import Workers
 
 from kdiag.executors.edits import registry
@@ -36,16 +36,16 @@ def table(*judged: Judged, offers: tuple[Offer, ...] = ()) -> Table:
 @pytest.mark.parametrize(
     ("judged", "shown"),
     [
-        ([Judged(OFFER, "", "")], "A"),
-        ([Judged(OFFER, "no-op", "same"), Judged(OFFER, "", "")], "A"),
-        ([Judged(OFFER, "no-op", "same")], "="),
-        ([Judged(OFFER, "no-op", "same"), Judged(OFFER, "compile", "no")], "xc"),
-        ([Judged(OFFER, "effect", "no"), Judged(OFFER, "emulation", "no", "no")], "xem"),
-        ([Judged(OFFER, "", "", "bits differ"), Judged(OFFER, "", "")], "WRONG"),
+        ([Judged(OFFER, "", "")], "| A | - | - |"),
+        ([Judged(OFFER, "no-op", "same"), Judged(OFFER, "", "")], "| A | - | - |"),
+        ([Judged(OFFER, "no-op", "same")], "| - | A | - |"),
+        ([Judged(OFFER, "no-op", "same"), Judged(OFFER, "compile", "no")], "| - | - | A (compile) |"),
+        ([Judged(OFFER, "effect", "no"), Judged(OFFER, "emulation", "no", "no")], "| - | - | A (effect, emulation) |"),
+        ([Judged(OFFER, "", "", "bits differ"), Judged(OFFER, "", "")], "| - | - | A (wrong) |"),
     ],
 )
-def test_a_cell_says_what_became_of_an_edit(judged: list[Judged], shown: str):
-    assert cell(table(*judged), RELU, "A") == shown
+def test_a_row_says_what_became_of_an_edit(judged: list[Judged], shown: str):
+    assert row(RELU, table(*judged).fates(RELU)) == f"| `activation/relu:_relu_fwd_kernel` {shown}"
 
 
 def test_the_page_lists_bugs_and_the_json_why_an_edit_does_not_apply():
@@ -53,7 +53,7 @@ def test_the_page_lists_bugs_and_the_json_why_an_edit_does_not_apply():
     crashed = replace(OFFER, optimization="B", said="crashed", text="ValueError: no")
     twice = replace(OFFER, optimization="C", again="applied")
     found = table(Judged(twice, "", ""), offers=(refused, crashed))
-    assert [cell(found, RELU, edit) for edit in found.edits] == ["-", "!", "A"]
+    assert found.fates(RELU) == {"C": "passes"}
     page = as_markdown(found)
     assert "crashed: activation/relu:_relu_fwd_kernel, B v, sm_90: ValueError: no" in page
     assert "second time applied" in page

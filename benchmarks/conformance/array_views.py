@@ -3,7 +3,7 @@
 from typing import Any
 
 import cuda.tile as ct
-from case import Case, Data, out
+from case import Case, Data, counted, out
 from cuda.tile import PaddingMode as Pad
 from load_store import case
 
@@ -71,18 +71,18 @@ def foreign_kernel(x, y):
 def cases() -> list[Case]:
     """All of the module."""
     found = [
-        case("slice-load", slice_kernel, Data("float32", (20, 12), "count"), out("float32", 16, 8), 3, 5),
+        case("slice-load", slice_kernel, counted("float32", 20, 12), out("float32", 16, 8), 3, 5),
         case("slice-store", slice_store_kernel, out("int32", 24), 5, 16),
-        case("tiled_view-float32", view_kernel, Data("float32", (10, 20), "count"), out("float32", 12, 24), grid=(3,)),
+        case("tiled_view-float32", view_kernel, counted("float32", 10, 20), out("float32", 12, 24), grid=(3,)),
         case("tiled_view-float16", view_kernel, Data("float16", (10, 20), "any"), out("float16", 12, 20), grid=(3,)),
         case("tiled_view-steps-store", stepped_store_kernel, out("int32", 9, 4)),
-        case("array-attributes", attributes_kernel, Data("float32", (9, 20), "count"), out("int32", 8)),
-        case("array-foreign", foreign_kernel, Data("int32", (4, 8), "count"), out("int32", 32)),
+        case("array-attributes", attributes_kernel, counted("float32", 9, 20), out("int32", 8)),
+        case("array-foreign", foreign_kernel, counted("int32", 4, 8), out("int32", 32)),
     ]
     swapped = Data("float32", (9, 20), "count", transposed=True)
     found.append(case("array-attributes-transposed", attributes_kernel, swapped, out("int32", 8)))
     for label, steps, rows in (("overlap", (2, 3), 4), ("gaps", (5, 6), 2), ("single", (1, 4), 3)):
-        array = Data("int32", (10, 11), "count")
+        array = counted("int32", 10, 11)
         found.append(
             case(f"tiled_view-steps-{label}", stepped(steps, rows), array, out("int32", 4 * rows, 4), out("int32", 4))
         )

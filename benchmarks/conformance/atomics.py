@@ -3,8 +3,10 @@
 from typing import Any
 
 import cuda.tile as ct
-from case import EXACT, Case, Data, out, ulps
+from case import EXACT, Case, Data, family_of, out, small, ulps
 from cuda.tile import MemoryOrder, MemoryScope
+
+case = family_of("atomics")
 
 BLOCKS, N = 4, 16
 INTEGERS = ("int32", "uint32", "int64", "uint64")
@@ -83,10 +85,6 @@ def initial(dtype: str, *shape: int, fill: str = "small") -> Data:
     return Data(dtype, shape, fill, written=True)
 
 
-def case(id_: str, kernel: Any, *arguments: Any, grid: tuple[int, ...] = (1,)) -> Case:
-    return Case(id_, "atomics", kernel, arguments, grid=grid)
-
-
 def cases() -> list[Case]:
     """All of the module."""
     found = []
@@ -97,13 +95,7 @@ def cases() -> list[Case]:
             for d in INTEGERS
         ]  # fmt: skip
     found += [
-        case(
-            f"atomic_add-{d}-blocks",
-            across("atomic_add"),
-            Data(d, (BLOCKS * N,), "small"),
-            initial(d, N),
-            grid=(BLOCKS,),
-        )
+        case(f"atomic_add-{d}-blocks", across("atomic_add"), small(d, BLOCKS * N), initial(d, N), grid=(BLOCKS,))
         for d in FLOATS
     ]
     bound = ulps(32, "at most 32 positive terms, added in any order")
@@ -114,17 +106,10 @@ def cases() -> list[Case]:
                       ("max", ("int32", "uint64")), ("min", ("int64", "uint32")), ("xor", ("int32",))):  # fmt: skip
         for d in types:
             found.append(
-                case(
-                    f"atomic_{op}-{d}-old",
-                    returned(f"atomic_{op}"),
-                    where,
-                    Data(d, (N,), "small"),
-                    initial(d, N),
-                    out(d, N),
-                )
+                case(f"atomic_{op}-{d}-old", returned(f"atomic_{op}"), where, small(d, N), initial(d, N), out(d, N))
             )
     for d in ("int32", "uint32", "int64", "uint64", "float32", "float64"):
-        values = Data(d, (N,), "small"), Data(d, (N,), "ordinary")
+        values = small(d, N), Data(d, (N,), "ordinary")
         found.append(case(f"atomic_cas-{d}", cas_kernel, where, *values, initial(d, N), out(d, N)))
     found.append(case("atomic-counter", counter_kernel, Data("int32", (8,), (0,), written=True), grid=(13,)))
     found.append(case("atomic_add-2d", atomic_2d_kernel, Data("int32", (1, 8), "ordinary"), initial("int32", 3, 4)))
@@ -135,8 +120,7 @@ def refused() -> list[Case]:
     """Types that these operations do not take."""
     pairs = (("max", "float32"), ("and", "float32"), ("add", "int8"), ("xchg", "float16"))
     return [
-        case(f"atomic_{op}-{d}-refused", across(f"atomic_{op}"), Data(d, (BLOCKS * N,), "small"), initial(d, N))
-        for op, d in pairs
+        case(f"atomic_{op}-{d}-refused", across(f"atomic_{op}"), small(d, BLOCKS * N), initial(d, N)) for op, d in pairs
     ]
 
 
@@ -148,11 +132,11 @@ def memory_forms() -> list[Case]:
         found.append(
             case(f"{name}-int32", offset(name), Data("int32", (N,), "any"), initial("int32", N), out("int32", N))
         )
-    values = Data("float32", (N,), "small"), initial("float32", N), out("float32", N)
+    values = small("float32", N), initial("float32", N), out("float32", N)
     found.append(case("atomic_add_offset-float32", offset("atomic_add_offset"), *values))
     for op in ("add", "max", "min", "and", "or", "xor"):
         for d in ("int32", "uint64") if op != "add" else ("int32", "uint64", "float32", "float16"):
             name = f"atomic_store_{op}"
-            arguments = Data(d, (12, 8), "small"), initial(d, 3, 13)
+            arguments = small(d, 12, 8), initial(d, 3, 13)
             found.append(Case(f"{name}-{d}", "atomics", view(name), arguments, EXACT, (3,)))
     return found

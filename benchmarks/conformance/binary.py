@@ -4,7 +4,7 @@ from typing import Any
 
 import cuda.tile as ct
 from bits import INTEGERS, SIGNED, WIDE_FLOATS
-from case import EXACT, Case, Data, Tolerance, out, ulps, unspecified
+from case import EXACT, Case, Data, Tolerance, out, small, ulps, unspecified
 from cuda.tile import RoundingMode as Mode
 from unary import CUDA
 
@@ -134,7 +134,7 @@ def others() -> list[Case]:
         operands = (Data(dtype, (N,), "dividends"), Data(dtype, (N,), "divisors"))
         found.append(Case(f"divmod-{dtype}", "binary", divmod_kernel, (*operands, out(dtype, N), out(dtype, N))))
     for dtype in ("float32", "float64", "float16"):
-        operands = (Data(dtype, (N,), "small"), Data(dtype, (N,), "small"))
+        operands = (small(dtype, N), small(dtype, N))
         found.append(Case(f"operators-{dtype}-two", "binary", operators_kernel, (*operands, out(dtype, N))))
     operands = (Data("int32", (N,), "ordinary"), out("int32", N))
     return [*found, Case("operators-int32-reversed", "binary", reversed_operators_kernel, operands)]

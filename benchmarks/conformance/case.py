@@ -4,7 +4,7 @@ import dis
 import hashlib
 import inspect
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from math import prod
@@ -37,6 +37,16 @@ class Data:
         if self.fill == UNWRITTEN:
             return poison(self.dtype, count)
         return fill(self.fill, self.dtype, count, seed)
+
+
+def small(dtype: str, *shape: int) -> Data:
+    """Small integers, which add up exactly in any order and precision."""
+    return Data(dtype, shape, "small")
+
+
+def counted(dtype: str, *shape: int) -> Data:
+    """0, 1, 2, ..., so that each element tells where it came from."""
+    return Data(dtype, shape, "count")
 
 
 def out(dtype: str, *shape: int) -> Data:
@@ -100,6 +110,15 @@ class Case:
         for _, bits in self.arrays():
             digest.update(bits.tobytes())
         return digest.hexdigest()[: 2 * HASH_BYTES]
+
+
+def family_of(family: str) -> Callable[..., Case]:
+    """What makes the cases of a family: of an id, a kernel and its arguments, with `tolerance` and `grid` by name."""
+
+    def case(name: str, kernel: Any, *arguments: Any, tolerance: Tolerance = EXACT, grid: Shape = (1,)) -> Case:
+        return Case(name, family, kernel, arguments, tolerance, grid)
+
+    return case
 
 
 def _flat(values: tuple[Any, ...] | list[Any]) -> Iterator[Data]:

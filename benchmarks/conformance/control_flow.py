@@ -1,9 +1,9 @@
 """Blocks, branches, loops and functions."""
 
-from typing import Any
-
 import cuda.tile as ct
-from case import Case, Data, out
+from case import Case, family_of, out, small
+
+case = family_of("control flow and parameters")
 
 
 @ct.kernel
@@ -122,13 +122,9 @@ def helpers_kernel(x, y):
     ct.store(y, (1,), clamp(scaled(high, 5), -10, high=20) + clamp(low, None, 1))
 
 
-def case(id_: str, kernel: Any, *arguments: Any, grid: tuple[int, ...] = (1,)) -> Case:
-    return Case(id_, "control flow and parameters", kernel, arguments, grid=grid)
-
-
 def cases() -> list[Case]:
     """All of the module."""
-    eight, many = Data("float32", (8,), "small"), Data("float32", (64,), "small")
+    eight, many = small("float32", 8), small("float32", 64)
     ints = [out("int32", 8) for _ in range(5)]
     return [
         case("blocks-3d", blocks_kernel, out("int32", 3, 2, 4), grid=(3, 2, 4)),

@@ -4,8 +4,10 @@ from typing import Any
 
 import cuda.tile as ct
 from bits import DTYPES
-from case import Case, Data, out
+from case import Case, Data, counted, family_of, out, small
 from comparing import cutile
+
+case = family_of("gather and scatter")
 
 N = 32
 WILD = (0, 5, -1, 19, 20, 3, -7, 100, 1, 1, 2, 18, -100, 40, 7, 7)  # of 20 elements: some outside, some twice
@@ -79,10 +81,6 @@ def constant(target: str) -> Any:
     return scatter_constant_kernel
 
 
-def case(id_: str, kernel: Any, *arguments: Any) -> Case:
-    return Case(id_, "gather and scatter", kernel, arguments)
-
-
 def cases() -> list[Case]:
     """All of the module."""
     return [*gathers(), *scatters()]
@@ -90,12 +88,12 @@ def cases() -> list[Case]:
 
 def gathers() -> list[Case]:
     index = Data("int32", (N,), WILD)
-    found = [case(f"gather-{d}", gather_kernel, Data(d, (20,), "count"), index, out(d, N)) for d in DTYPES]
+    found = [case(f"gather-{d}", gather_kernel, counted(d, 20), index, out(d, N)) for d in DTYPES]
     for kind in ("int8", "int16", "int64", "uint8", "uint32", "uint64"):
         wild = Data(kind, (N,), WILD if kind[0] == "i" else tuple(abs(v) for v in WILD))
-        found.append(case(f"gather-by-{kind}", gather_kernel, Data("float32", (20,), "count"), wild, out("float32", N)))
+        found.append(case(f"gather-by-{kind}", gather_kernel, counted("float32", 20), wild, out("float32", N)))
     for dtype in ("float32", "int64", "float16"):
-        array = Data(dtype, (20,), "count")
+        array = counted(dtype, 20)
         found.append(case(f"gather-padded-{dtype}", gather_padded_kernel, array, index, out(dtype, N)))
         pads = Data(dtype, (N,), "ordinary")
         found.append(
@@ -103,7 +101,7 @@ def gathers() -> list[Case]:
         )
         inside, mask = Data("int32", (N,), "below-20"), Data("bool", (N,), "any")
         found.append(case(f"gather-unchecked-{dtype}", gather_unchecked_kernel, array, inside, mask, out(dtype, N)))
-    array = Data("int32", (6, 9), "count")
+    array = counted("int32", 6, 9)
     rows, columns = Data("int32", (8,), (0, 5, 6, -1, 2, 2, 1, 9)), Data("int64", (4,), (8, 9, 0, -3))
     found.append(case("gather-2d", gather_2d_kernel, array, rows, columns, out("int32", 16, 4)))
     return [*found, case("gather-scalar", gather_scalar_kernel, array, out("int32", 8))]
@@ -116,12 +114,7 @@ def scatters() -> list[Case]:
         for d in ("bool", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "float8_e5m2")
     ]
     for dtype in ("float32", "int32"):
-        found.append(
-            case(f"scatter-masked-{dtype}", scatter_masked_kernel, index, Data(dtype, (16,), "small"), out(dtype, 30))
-        )
+        found.append(case(f"scatter-masked-{dtype}", scatter_masked_kernel, index, small(dtype, 16), out(dtype, 30)))
         found.append(case(f"scatter-constant-{dtype}", constant(dtype), out(dtype, 12)))
     found.append(case("scatter-2d", scatter_2d_kernel, out("int32", 5, 8)))
-    return [
-        *found,
-        case("scatter-unchecked", scatter_unchecked_kernel, Data("int64", (16,), "count"), out("float32", 20)),
-    ]
+    return [*found, case("scatter-unchecked", scatter_unchecked_kernel, counted("int64", 16), out("float32", 20))]

@@ -4,9 +4,11 @@ from typing import Any
 
 import cuda.tile as ct
 from bits import DTYPES
-from case import Case, Data, out
+from case import Case, Data, counted, family_of, out, small
 from cuda.tile import MemoryOrder, MemoryScope
 from cuda.tile import PaddingMode as Pad
+
+case = family_of("load and store")
 
 PADDED = ("bool", "int32", "float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
 
@@ -86,10 +88,6 @@ def cases() -> list[Case]:
     return [*padding(), *orders(), *forms()]
 
 
-def case(id_: str, kernel: Any, *arguments: Any, grid: tuple[int, ...] = (1,)) -> Case:
-    return Case(id_, "load and store", kernel, arguments, grid=grid)
-
-
 def padding() -> list[Case]:
     """50 elements in tiles of 16: the last tile shows what the padding is."""
     modes = (Pad.ZERO, Pad.NEG_ZERO, Pad.NAN, Pad.POS_INF, Pad.NEG_INF)
@@ -104,14 +102,11 @@ def padding() -> list[Case]:
     ]
     for dtype in ("float32", "float16", "int8"):
         copy = copy_nd((1, 1), (8, 16), Pad.ZERO)
-        found.append(case(f"load-2d-{dtype}-tail", copy, Data(dtype, (13, 27), "count"), out(dtype, 8, 16)))
+        found.append(case(f"load-2d-{dtype}-tail", copy, counted(dtype, 13, 27), out(dtype, 8, 16)))
         copy = copy_nd((0, 1, 1), (2, 4, 8), Pad.ZERO)
-        found.append(case(f"load-3d-{dtype}-tail", copy, Data(dtype, (2, 7, 11), "count"), out(dtype, 2, 4, 8)))
+        found.append(case(f"load-3d-{dtype}-tail", copy, counted(dtype, 2, 7, 11), out(dtype, 2, 4, 8)))
     copy = copy_nd((0, 0, 0, 0), (2, 2, 2, 4), Pad.NAN)
-    return [
-        *found,
-        case("load-4d-float32-tail", copy, Data("float32", (2, 1, 2, 3), "count"), out("float32", 2, 2, 2, 4)),
-    ]
+    return [*found, case("load-4d-float32-tail", copy, counted("float32", 2, 1, 2, 3), out("float32", 2, 2, 2, 4))]
 
 
 def orders() -> list[Case]:
@@ -133,7 +128,7 @@ def orders() -> list[Case]:
     swapped = Data("float32", (16, 16), "count", transposed=True)
     found.append(case("load-2d-transposed-array", copy_nd((1, 0), (8, 16), Pad.ZERO), swapped, out("float32", 8, 16)))
     target = Data("float32", (12, 16), "poison", written=True, transposed=True)
-    source = Data("float32", (12, 16), "count")
+    source = counted("float32", 12, 16)
     return [*found, case("store-2d-transposed-array", tail_store_kernel, source, target, grid=(3, 2))]
 
 
@@ -141,13 +136,12 @@ def forms() -> list[Case]:
     """Hints, memory orders, single elements, untouched elements."""
     found = []
     for dtype in ("float32", "bfloat16", "int64"):
-        source, target = Data(dtype, (16, 16), "small"), out(dtype, 16, 16)
+        source, target = small(dtype, 16, 16), out(dtype, 16, 16)
         found.append(case(f"load-hints-{dtype}", hinted_kernel, source, target, grid=(3,)))
         found.append(case(f"load-unchecked-{dtype}", unchecked_kernel, source, target, grid=(2,)))
-    found.append(case("load-memory-order", ordered_memory_kernel, Data("int32", (32,), "count"), out("int32", 32)))
+    found.append(case("load-memory-order", ordered_memory_kernel, counted("int32", 32), out("int32", 32)))
     found += [
-        case(f"load-0d-{d}", scalar_kernel, Data(d, (4, 6), "count"), out(d, 4, 4))
-        for d in ("float32", "int16", "float64")
+        case(f"load-0d-{d}", scalar_kernel, counted(d, 4, 6), out(d, 4, 4)) for d in ("float32", "int16", "float64")
     ]
     found += [
         case(f"store-tail-{d}", tail_store_kernel, Data(d, (16, 16), "any"), out(d, 10, 13), grid=(3, 2))

@@ -3,7 +3,7 @@
 from typing import Any
 
 import cuda.tile as ct
-from case import Case, Data, out
+from case import Case, Data, counted, out
 from cuda.tile import PaddingMode as Pad
 from gather_scatter import N, case
 
@@ -55,19 +55,19 @@ def advanced() -> list[Case]:
     found = []
     for mode in (Pad.ZERO, Pad.NAN, Pad.NEG_INF):
         for sparse in (0, 1):
-            array = Data("float32", (12, 16), "count")
+            array = counted("float32", 12, 16)
             shape = (8, 4) if sparse == 0 else (4, 8)
             name = f"load_advanced_indexing-{mode.name}-axis{sparse}"
             found.append(case(name, advanced_load(mode, sparse), array, rows, out("float32", *shape), 10))
     for dtype in ("float16", "int32", "uint8"):
-        array = Data(dtype, (12, 16), "count")
+        array = counted(dtype, 12, 16)
         name = f"load_advanced_indexing-{dtype}"
         found.append(case(name, advanced_load(Pad.ZERO, 0), array, rows, out(dtype, 8, 4), 14))
-    array, middle = Data("float32", (4, 6, 16), "count"), Data("int32", (4,), (5, 0, 3, 6))
+    array, middle = counted("float32", 4, 6, 16), Data("int32", (4,), (5, 0, 3, 6))
     found.append(case("load_advanced_indexing-3d", advanced_load_3d_kernel, array, middle, out("float32", 2, 4, 8)))
     for sparse in (0, 1):
         once = Data("int32", (8,), (3, 0, 9, 5, 12, 40, 1, 8))
-        values, target = Data("float32", (8, 8), "count"), out("float32", 12, 16)
+        values, target = counted("float32", 8, 8), out("float32", 12, 16)
         found.append(case(f"store_advanced_indexing-axis{sparse}", advanced_store(sparse), once, values, target))
     return found
 
@@ -75,7 +75,7 @@ def advanced() -> list[Case]:
 def raw() -> list[Case]:
     found = []
     for dtype in ("float32", "int32", "bfloat16"):
-        found.append(case(f"raw-offsets-masked-{dtype}", raw_kernel, Data(dtype, (40,), "count"), out(dtype, N)))
+        found.append(case(f"raw-offsets-masked-{dtype}", raw_kernel, counted(dtype, 40), out(dtype, N)))
         found.append(case(f"raw-offsets-{dtype}", raw_plain_kernel, Data(dtype, (40,), "any"), out(dtype, N)))
     return found
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import cuda.tile as ct
-from case import Case, Data, out
+from case import Case, counted, out, small
 from control_flow import case
 
 
@@ -101,17 +101,17 @@ def assert_kernel(x, y):
 
 def cases() -> list[Case]:
     """All of the module."""
-    eight, count = Data("float32", (8,), "small"), Data("float32", (8,), "count")
+    eight, count = small("float32", 8), counted("float32", 8)
     return [
         case("closure", closed_over(3, 0.5, ("a", "b")), eight, out("float32", 8)),
         case("constants-true", constants_kernel, eight, out("float32", 8), 8, 1.5, True),
         case("constants-false", constants_kernel, eight, out("float32", 8), 8, -2.0, False),
         case("scalars", scalars_kernel, out("int64", 4), 41, 2.5, True, 3000000000),
-        case("indexed-with-int64", wide_index_kernel, Data("float32", (30,), "count"), out("int64", 2)),
+        case("indexed-with-int64", wide_index_kernel, counted("float32", 30), out("int64", 2)),
         case("tuple-parameter", tuple_kernel, (eight, count, 3), out("float32", 8)),
         case("list-parameter", list_kernel, [eight, count, eight], out("float32", 8)),
         case("grid-dependency", dependency_kernel, eight, out("float32", 8)),
         case("dataclass", dataclass_kernel, eight, out("float32", 8)),
         case("scalar-arithmetic", arithmetic_kernel, out("int32", 8), 13),
-        case("assert", assert_kernel, Data("int32", (8,), "count"), out("int32", 8)),
+        case("assert", assert_kernel, counted("int32", 8), out("int32", 8)),
     ]

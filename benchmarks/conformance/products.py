@@ -3,8 +3,10 @@
 from typing import Any
 
 import cuda.tile as ct
-from case import EXACT, Case, Data, Tolerance, out, ulps
+from case import Case, Data, family_of, out, small, ulps
 from comparing import cutile
+
+case = family_of("product")
 
 PAIRS = (
     ("float16", "float16", "float16"), ("float16", "float16", "float32"), ("bfloat16", "bfloat16", "float32"),
@@ -81,27 +83,18 @@ def scaled_kernel(x, z):
     ct.store(z, (0, 0), ct.mma_scaled(tile, scale, tile, scale.reshape((1, 32)), ct.zeros((32, 32), ct.float32)))
 
 
-def case(id_: str, kernel: Any, *arguments: Any, tolerance: Tolerance = EXACT, grid: tuple[int, ...] = (1,)) -> Case:
-    return Case(id_, "product", kernel, arguments, tolerance, grid)
-
-
 def cases() -> list[Case]:
     """All of the module."""
     found = []
     for a, b, c in PAIRS:
         for m, n, k in SIZES:
-            tiles = Data(a, (m, k), "small"), Data(b, (k, n), "small"), Data(c, (m, n), "small"), out(c, m, n)
+            tiles = small(a, m, k), small(b, k, n), small(c, m, n), out(c, m, n)
             found.append(case(f"mma-{a}-{b}-{c}-{m}x{n}x{k}", product(m, n, k, False), *tiles))
     for a, b, c in (PAIRS[1], PAIRS[5], PAIRS[9]):
-        tiles = (Data(a, (64, 16), "small"), Data(b, (16, 32), "small"), Data(c, (64, 32), "small"), out(c, 64, 32))
+        tiles = (small(a, 64, 16), small(b, 16, 32), small(c, 64, 32), out(c, 64, 32))
         found.append(case(f"mma-{a}-{b}-{c}-64x32x16", product(64, 32, 16, False), *tiles))
     for a in ("float8_e4m3fn", "float8_e5m2", "float16"):
-        tiles = (
-            Data(a, (16, 32), "small"),
-            Data(a, (32, 16), "small"),
-            Data("float32", (16, 16), "small"),
-            out("float32", 16, 16),
-        )
+        tiles = (small(a, 16, 32), small(a, 32, 16), small("float32", 16, 16), out("float32", 16, 16))
         found.append(case(f"mma-{a}-fast", product(16, 16, 32, True), *tiles))
     for a, c in (("float16", "float32"), ("bfloat16", "float32"), ("float32", "float32"), ("float64", "float64")):
         tiles = (
@@ -112,7 +105,7 @@ def cases() -> list[Case]:
         )
         found.append(case(f"mma-{a}-{c}-rounded", product(16, 16, 16, False), *tiles, tolerance=ulps(34, ORDER)))
     for m, n, k in SIZES:
-        tiles = Data("float32", (m, k), "small"), Data("float32", (k, n), "small"), out("float32", m, n)
+        tiles = small("float32", m, k), small("float32", k, n), out("float32", m, n)
         found.append(case(f"mma-tfloat32-{m}x{n}x{k}", tensor_float(m, n, k), *tiles))
     tiles = (Data("float32", (16, 16), "positive"), Data("float32", (16, 16), "positive"), out("float32", 16, 16))
     found.append(case("mma-tfloat32-rounded", tensor_float(16, 16, 16), *tiles, tolerance=ulps(34, ORDER)))
@@ -133,16 +126,13 @@ def matmuls() -> list[Case]:
             found.append(case(f"matmul-{label}-{dtype}", multiplied(shapes), *tiles))
     for a, b, c in (("float16", "float32", "float32"), ("bfloat16", "bfloat16", "bfloat16"), ("int8", "int8", "int8"),
                     ("float64", "float64", "float64"), ("float32", "int32", "float32")):  # fmt: skip
-        tiles = Data(a, (16, 32), "small"), Data(b, (32, 16), "small"), out(c, 16, 16)
+        tiles = small(a, 16, 32), small(b, 32, 16), out(c, 16, 16)
         found.append(case(f"matmul-{a}-{b}", multiplied(forms["2d"]), *tiles))
-    tiles = Data("float16", (16, 32), "small"), Data("float16", (32, 16), "small"), out("float16", 16, 16)
+    tiles = small("float16", 16, 32), small("float16", 32, 16), out("float16", 16, 16)
     found.append(case("matmul-operator", operator_kernel, *tiles))
     for a, c in (("float16", "float32"), ("int8", "int32"), ("float64", "float64")):
-        tiles = Data(a, (4, 16, 16), "small"), Data(a, (16, 16), "small"), out(c, 4, 16, 16)
+        tiles = small(a, 4, 16, 16), small(a, 16, 16), out(c, 4, 16, 16)
         found.append(case(f"mma-batched-{a}", batched(c), *tiles))
-    tiles = Data("float16", (20, 40), "small"), Data("float16", (40, 24), "small"), out("float32", 20, 24)
+    tiles = small("float16", 20, 40), small("float16", 40, 24), out("float32", 20, 24)
     found.append(case("mma-tiled-loop", tiled_product_kernel, *tiles, grid=(2, 2)))
-    return [
-        *found,
-        case("mma_scaled-float8_e4m3fn", scaled_kernel, Data("float32", (32, 32), "small"), out("float32", 32, 32)),
-    ]
+    return [*found, case("mma_scaled-float8_e4m3fn", scaled_kernel, small("float32", 32, 32), out("float32", 32, 32))]

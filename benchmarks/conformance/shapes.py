@@ -4,8 +4,10 @@ from typing import Any
 
 import cuda.tile as ct
 from bits import WIDE_FLOATS
-from case import Case, Data, out
+from case import Case, Data, counted, family_of, out, small
 from comparing import cutile
+
+case = family_of("shapes and constants")
 
 
 @ct.kernel
@@ -112,10 +114,6 @@ def properties_kernel(x, y):
     ct.store(y, (2,), ct.load(x, (1, 1), (1, 1)).item().astype(ct.int32))
 
 
-def case(id_: str, kernel: Any, *arguments: Any) -> Case:
-    return Case(id_, "shapes and constants", kernel, arguments)
-
-
 def cases() -> list[Case]:
     """All of the module."""
     found = []
@@ -135,24 +133,11 @@ def cases() -> list[Case]:
         ]
     for dtype in ("float32", "int32"):
         found += [
-            case(
-                f"broadcast_to-{dtype}",
-                broadcast_kernel,
-                Data(dtype, (8,), "small"),
-                out(dtype, 4, 8),
-                out(dtype, 8, 8),
-            ),
-            case(f"expand_dims-{dtype}", expand_kernel, Data(dtype, (4, 8), "small"), out(dtype, 4, 4, 8)),
-            case(
-                f"extract-{dtype}",
-                extract_kernel,
-                Data(dtype, (8, 16), "small"),
-                out(dtype, 4, 4),
-                out(dtype, 8, 16),
-                1,
-            ),
+            case(f"broadcast_to-{dtype}", broadcast_kernel, small(dtype, 8), out(dtype, 4, 8), out(dtype, 8, 8)),
+            case(f"expand_dims-{dtype}", expand_kernel, small(dtype, 4, 8), out(dtype, 4, 4, 8)),
+            case(f"extract-{dtype}", extract_kernel, small(dtype, 8, 16), out(dtype, 4, 4), out(dtype, 8, 16), 1),
         ]
-    found.append(case("insert", insert_kernel, Data("float32", (4,), "count"), out("float32", 16), 2))
+    found.append(case("insert", insert_kernel, counted("float32", 4), out("float32", 16), 2))
     for dtype in ("int32", "uint8", "int64", "int16", *WIDE_FLOATS):
         found.append(case(f"arange-{dtype}", ranges(dtype), out(dtype, 16), out(dtype, 16), out(dtype, 16)))
     found.append(case("arange-dynamic", dynamic_arange_kernel, out("int32", 16), -3, 5))
@@ -160,7 +145,6 @@ def cases() -> list[Case]:
         found.append(case(f"constants-{dtype}", constants(dtype), Data(dtype, (1,), (1,)), out(dtype, 4, 16)))
     found.append(case("astile-run-time", astile_kernel, Data("float32", (2,), "ordinary"), out("float32", 3, 2)))
     found += [
-        case(f"properties-{d}", properties_kernel, Data(d, (4, 8), "count"), out("int32", 3))
-        for d in ("float16", "int64")
+        case(f"properties-{d}", properties_kernel, counted(d, 4, 8), out("int32", 3)) for d in ("float16", "int64")
     ]
     return found

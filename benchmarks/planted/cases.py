@@ -6,6 +6,7 @@ The answers were fixed before any rule was tuned, and hold where removing the fa
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import cuda.tile as ct
 import cuda_kernels
@@ -152,32 +153,35 @@ def _replay(graph: torch.cuda.CUDAGraph, launches: list[Launch]) -> None:
     graph.replay()
 
 
-def cuda_pair(fault: str, blocks: int, threads: int, *arguments: object) -> tuple[Launch, Launch]:
-    """The launches of a CUDA kernel with its fault and without, compiled by NVRTC. Needs a GPU."""
+def _compiled(name: str) -> Any:
+    """A CUDA kernel, compiled by NVRTC. Needs a GPU."""
     compile_kernel = getattr(torch.cuda, "compile_kernel", None) or torch.cuda._compile_kernel  # before 2.12
+    return compile_kernel(cuda_kernels.SOURCE, name)
+
+
+def cuda_pair(fault: str, blocks: int, threads: int, *arguments: object) -> tuple[Launch, Launch]:
+    """The launches of a CUDA kernel with its fault and without."""
 
     def launch(name: str) -> Launch:
-        kernel = compile_kernel(cuda_kernels.SOURCE, name)
+        kernel = _compiled(name)
         return lambda: kernel((blocks, 1, 1), (threads, 1, 1), arguments)
 
     return launch(f"{fault}_slow"), launch(f"{fault}_fast")
 
 
 def cuda_cases() -> list[Case]:
-    """The cases written in CUDA and compiled by NVRTC. Needs a GPU."""
-    compile_kernel = getattr(torch.cuda, "compile_kernel", None) or torch.cuda._compile_kernel  # before 2.12
-    compiled = {name: compile_kernel(cuda_kernels.SOURCE, name) for name in cuda_kernels.NAMES}
+    """The cases written in CUDA. Needs a GPU."""
     x, y = random(1 << 28), empty(1 << 20)
     n = x.numel()
 
     def launch(name: str, blocks: int, threads: int, *more: object, shared: int = 0) -> Launch:
-        kernel = compiled[name]
+        kernel = _compiled(name)
         if shared > 48 << 10:
             kernel.set_shared_memory_config(shared)
         return lambda: kernel((blocks, 1, 1), (threads, 1, 1), (x, y, *more), shared_mem=shared)
 
-    def pair(fault: str, blocks: int, threads: int, *more: object) -> tuple[Launch, Launch]:
-        return launch(f"{fault}_slow", blocks, threads, *more), launch(f"{fault}_fast", blocks, threads, *more)
+    def pair(fault: str, blocks: int, threads: int) -> tuple[Launch, Launch]:
+        return cuda_pair(fault, blocks, threads, x, y)
 
     return [
         Case("bank_conflicts", ("memory", "latency"), ("bank-conflicts",), *pair("bank_conflicts", 1056, 256), "a pitch of 33 words"),

@@ -1,6 +1,6 @@
 """Puts three diagnoses beside the known answer for every launch: kdiag's, the profiler's own rules', and a 60 % rule.
 
-    python compare.py recorded PLANTED.json.xz     the planted faults, as `prune.py` wrote them
+    python compare.py recorded PLANTED.json.xz     the planted faults, as `planted_recording.py` wrote them
     python compare.py report REPORT TRUTH.json     a report and a list of right answers, one object a launch
 
 The 60 % rule is the plain classifier: compute-bound or memory-bound from 60 % of `sm__throughput` or
@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prune import load
+from planted_recording import actions, load, observed, vendor_rules
 
 from kdiag.diagnose.classify import classify
-from kdiag.records import Diagnosis, Evidence, Observations
-from kdiag.rules.load_metrics import load_metrics
+from kdiag.records import Diagnosis, Observations
 
 # rule identifier, words of its title or message -> the cause it speaks of
 VENDOR: tuple[tuple[str, str, str], ...] = (
@@ -67,35 +66,21 @@ def recorded(path: Path) -> Iterator[Row]:
     """The launches with a planted fault."""
     data = load(path)
     cases = {case["case"]: case for case in data["cases"]}
-    units = {name: metric.unit for name, metric in load_metrics().items()}
     for launch in data["launches"]:
-        if launch["variant"] != "slow":
-            continue
-        case = cases[launch["case"]]
-        known = {
-            name: Evidence("metric", name, value, units[name])
-            for name, value in launch["observations"].items()
-            if name in units and value is not None
-        }
-        for name in ("work_bytes", "work_flops"):
-            if launch[name] is not None:
-                label = name.replace("_", ".")
-                known[label] = Evidence("workload", label, launch[name])
-        gain = f"{case['speedup'][0]:.2f}x: {case['intervention']}"
-        yield Row(launch["case"], tuple(case["bottlenecks"]), tuple(case["causes"]), gain, known, launch["vendor"])
+        if launch["variant"] == "slow":
+            case = cases[launch["case"]]
+            right = tuple(case["bottlenecks"]), tuple(case["causes"])
+            gain = f"{case['speedup'][0]:.2f}x: {case['intervention']}"
+            yield Row(launch["case"], *right, gain, observed(launch), launch["vendor"])
 
 
 def reported(report: Path, truth: Path) -> Iterator[Row]:
     """The launches of a report."""
-    import ncu_report
-    from extract import vendor_rules
-
     from kdiag.diagnose.report.read import read_launches
 
-    context = ncu_report.load_report(str(report))
-    ranges = [context.range_by_idx(each) for each in range(context.num_ranges())]
-    actions = [each.action_by_idx(index) for each in ranges for index in range(each.num_actions())]
-    for launch, right in zip(read_launches(report), json.loads(truth.read_text()), strict=True):
+    for launch, action, right in zip(
+        read_launches(report), actions(report), json.loads(truth.read_text()), strict=True
+    ):
         settings = " ".join(f"{name}={value}" for name, value in right["configuration"].items())
         yield Row(
             f"{launch.name} {settings}".strip(),
@@ -103,7 +88,7 @@ def reported(report: Path, truth: Path) -> Iterator[Row]:
             tuple(right["root_cause_any_of"]),
             "",
             launch.observations,
-            vendor_rules(actions[launch.index]),
+            vendor_rules(action),
         )
 
 

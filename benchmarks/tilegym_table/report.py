@@ -5,16 +5,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from kdiag.codec import encode
 from kdiag.records import CompileFailure
 from tilegym_table.records import Judged, Kernel, Offer, Original
 
 WITHOUT = ("E", "F", "hints")  # applies to nearly everything, and says little of how far the edits reach
-GATES = {"compile": "c", "no-op": "=", "effect": "e", "emulation": "m"}
+GATES = ("compile", "no-op", "effect", "emulation")
 MOST_LISTED = 60
-MOST_EXCEPTIONS = 2  # kernels of which another thing is said, for an edit to be a line in place of a column
 
 
 @dataclass(frozen=True)
@@ -26,38 +24,27 @@ class Table:
     judged: tuple[Judged, ...]
     seconds: float
 
-    @cached_property
-    def edits(self) -> tuple[str, ...]:
-        """The optimizations, in the registry's order."""
-        return tuple(dict.fromkeys(offer.optimization for offer in self.offers))
+    def fates(self, kernel: Kernel) -> dict[str, str]:
+        """What became of each edit that applies, by optimization in the registry's order: see `_fate`."""
+        mine = [one for one in self.judged if one.offer.kernel == kernel]
+        edits = dict.fromkeys(one.optimization for one in self.offers)
+        found = {edit: [one for one in mine if one.offer.optimization == edit] for edit in edits}
+        return {edit: _fate(verdicts) for edit, verdicts in found.items() if verdicts}
 
-    def of(self, kernel: Kernel, edit: str) -> list[Offer]:
-        return [one for one in self.offers if (one.kernel, one.optimization) == (kernel, edit)]
 
-    def verdicts(self, kernel: Kernel, edit: str) -> list[Judged]:
-        """What became of those that apply."""
-        return [one for one in self.judged if (one.offer.kernel, one.offer.optimization) == (kernel, edit)]
+def _fate(verdicts: Sequence[Judged]) -> str:
+    """Of one edit's variants: "wrong", or "passes" if one does either, "no-op" if all are, else the gates that stop them."""
+    passing = [one for one in verdicts if not one.stopped]
+    if passing:
+        return "wrong" if any(one.wrong for one in passing) else "passes"
+    stops = {one.stopped for one in verdicts}
+    return ", ".join(gate for gate in GATES if gate in stops - {"no-op"}) or "no-op"
 
 
 def _general(reason: str) -> str:
     """A reason without the names and numbers of its kernel."""
     plain = re.sub(r"\([^()]*\)|'[^']*'|\"[^\"]*\"|`[^`]*`", "...", re.sub(r"\w+_kernel\w*", "KERNEL", reason))
     return re.sub(r"\d+", "N", re.sub(r"\b\w*_\w+\b|\b[A-Z]+\b(?! is False)", "NAME", plain))
-
-
-def cell(table: Table, kernel: Kernel, edit: str) -> str:
-    """A: passes every gate that needs no GPU; "=": only no-ops; x and the gate; "-": does not apply; "!": a bug."""
-    if any(one.said in ("failed", "crashed") for one in table.of(kernel, edit)):
-        return "!"
-    verdicts = table.verdicts(kernel, edit)
-    if any(one.wrong and not one.stopped for one in verdicts):
-        return "WRONG"
-    if any(not one.stopped for one in verdicts):
-        return "A"
-    if verdicts:
-        stops = {one.stopped for one in verdicts} - {"no-op"}
-        return f"x{''.join(sorted(GATES[stop] for stop in stops))}" if stops else "="
-    return "-"
 
 
 def totals(table: Table) -> dict[str, object]:
@@ -116,9 +103,6 @@ def _place(offer: Offer) -> str:
 
 def as_markdown(table: Table) -> str:
     """The page."""
-    usual = dict(_usual(table))
-    edits = [edit for edit in table.edits if edit not in usual]
-    rows = [f"| {_name(kernel)} | {' | '.join(cell(table, kernel, e) for e in edits)} |" for kernel in table.known]
     figures = [f"| {name} | {value} |" for name, value in totals(table).items() if name != "seconds"]
     bugs = _bugs(table) or ["Nothing."]
     parts = [
@@ -126,8 +110,13 @@ def as_markdown(table: Table) -> str:
         "\n".join(["| what | how many |", "|---|---|", *figures]),
         "## Kernel by edit",
         LEGEND,
-        "\n".join([f"| kernel | {' | '.join(edits)} |", "|---" * (len(edits) + 1) + "|", *rows]),
-        "\n".join(f"* {edit}: {line}" for edit, line in usual.items()),
+        "\n".join(
+            [
+                "| kernel | passes | no-op | stopped |",
+                "|---|---|---|---|",
+                *(row(kernel, table.fates(kernel)) for kernel in table.known),
+            ]
+        ),
         "## What the gates stopped",
         "\n".join(_stopped(table.judged)) or "Nothing.",
         "## Wrong results, failures and edits that apply twice",
@@ -136,18 +125,11 @@ def as_markdown(table: Table) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _name(kernel: Kernel) -> str:
-    return f"`{kernel}`"
-
-
-def _usual(table: Table) -> Iterator[tuple[str, str]]:
-    """Edits of which the same is said of nearly every kernel, and what."""
-    for edit in table.edits:
-        cells = {kernel: cell(table, kernel, edit) for kernel in table.known}
-        ((most, count),) = Counter(cells.values()).most_common(1)
-        if MOST_EXCEPTIONS < len(cells) <= count + MOST_EXCEPTIONS:
-            others = "".join(f"; {one} for {_name(kernel)}" for kernel, one in cells.items() if one != most)
-            yield edit, f"{most} for {'every kernel' if not others else 'every other kernel'}{others}"
+def row(kernel: Kernel, fates: Mapping[str, str]) -> str:
+    """A kernel with the edits that pass, those that change nothing, and those that are stopped or wrong."""
+    passes, same = ([edit for edit, fate in fates.items() if fate == wanted] for wanted in ("passes", "no-op"))
+    rest = [f"{edit} ({fate})" for edit, fate in fates.items() if edit not in (*passes, *same)]
+    return f"| `{kernel}` | {' | '.join(' '.join(edits) or '-' for edits in (passes, same, rest))} |"
 
 
 def _stopped(judged: Sequence[Judged]) -> Iterator[str]:
@@ -163,33 +145,17 @@ def _stopped(judged: Sequence[Judged]) -> Iterator[str]:
 
 
 def as_json(table: Table) -> str:
-    """Everything but the edited texts."""
-    kernels = [
-        {
-            "kernel": str(kernel),
-            "calls": original.calls,
-            "cases": [one.case for one in original.emulated.values()],
-            "compiles": {
-                target: found.message if isinstance(found, CompileFailure) else True
-                for target, found in original.compiled.items()
-            },
-        }
-        for kernel, original in table.known.items()
-    ]
-    plain = [encode(replace(one, text="" if one.said == "applied" else one.text)) for one in table.offers]
-    judged = [
-        {
-            "kernel": str(one.offer.kernel),
-            "target": one.offer.target,
-            "edit": one.offer.optimization,
-            "variant": one.offer.variant,
-            "stopped": one.stopped,
-            "reason": one.reason,
-            "wrong": one.wrong,
-        }
-        for one in table.judged
-    ]
-    shown = {"totals": totals(table), "kernels": kernels, "offers": plain, "judged": judged}
+    """The totals, and what was found of each kernel and each offer, without the edited texts."""
+
+    def plain(offer: Offer) -> Offer:
+        return replace(offer, text="") if offer.said == "applied" else offer
+
+    shown = {
+        "totals": totals(table),
+        "kernels": list(table.known.values()),
+        "offers": list(map(plain, table.offers)),
+        "judged": [replace(one, offer=plain(one.offer)) for one in table.judged],
+    }
     return json.dumps(encode(shown), indent=1)
 
 
@@ -201,6 +167,5 @@ unedited kernel: a `safe` edit must give the same bits, one that changes roundin
 double-precision reference, and neither may do anything wrong that the kernel did not do before. The emulation gate sees
 two of the small calls of a kernel; *wrong* is judged by all of them. Written by `benchmarks/tilegym_edits.py`."""
 
-LEGEND = """`A`: applies, and at least one variant passes every gate that needs no GPU. `=`: applies and changes no machine
-code. `x`: every variant is stopped, by the compiler (`c`), because the promised effect is not there or registers spill
-(`e`), or because the emulation differs (`m`). `-`: does not apply (`--json FILE` has the reasons). `!`: a bug."""
+LEGEND = """An edit passes if one of its variants passes every gate that needs no GPU; it is stopped if none does, by the gates in
+brackets (effect: what it promises is not there, or registers spill). One that is not named does not apply; `--json FILE` has the reasons."""

@@ -11,11 +11,7 @@ def configs():
 
 def make_inputs(config, device, seed):
     generator = torch.Generator(device).manual_seed(seed)
-
-    def normal(*shape):
-        return torch.randn(shape, generator=generator, device=device)
-
-    return {"points": normal(config["points"]), "centres": normal(config["centres"])}
+    return {name: torch.randn(size, generator=generator, device=device) for name, size in config.items()}
 
 
 def run(module, inputs):

@@ -11,14 +11,10 @@ def configs():
 
 def make_inputs(config, device, seed):
     generator = torch.Generator(device).manual_seed(seed)
-
-    def normal(*shape, dtype=torch.float32):
-        return torch.randn(shape, generator=generator, device=device).to(dtype)
-
     sequences, pages, width = config["sequences"], config["pages"], config["width"]
     table = torch.randperm(sequences * pages, generator=generator).reshape(sequences, pages).to(torch.int32)
     lengths = torch.tensor([4 * pages - 3 * i - seed for i in range(sequences)], dtype=torch.int32)
-    cache = normal(4 * sequences * pages, width)
+    cache = torch.randn(4 * sequences * pages, width, generator=generator, device=device)
     return {"cache": cache, "table": table.to(device), "lengths": lengths.to(device)}
 
 

@@ -11,11 +11,7 @@ def configs():
 
 def make_inputs(config, device, seed):
     generator = torch.Generator(device).manual_seed(seed)
-
-    def normal(*shape):
-        return torch.randn(shape, generator=generator, device=device)
-
-    return {"x": normal(config["n"])}
+    return {"x": torch.randn(config["n"], generator=generator, device=device)}
 
 
 def run(module, inputs):

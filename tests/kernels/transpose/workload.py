@@ -11,11 +11,7 @@ def configs():
 
 def make_inputs(config, device, seed):
     generator = torch.Generator(device).manual_seed(seed)
-
-    def normal(*shape, dtype=torch.float32):
-        return torch.randn(shape, generator=generator, device=device).to(dtype)
-
-    return {"x": normal(config["rows"], config["columns"], dtype=torch.bfloat16)}
+    return {"x": torch.randn(config["rows"], config["columns"], generator=generator, device=device).bfloat16()}
 
 
 def run(module, inputs):
