@@ -34,6 +34,13 @@ def sleep_below(_: int) -> int:
     return 0
 
 
+class SlowToArrive:
+    """Takes two seconds to be unpickled, before the child leads a group of its own."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return time.sleep, (2,)
+
+
 def gpu(_: int) -> str:
     return os.environ.get("CUDA_VISIBLE_DEVICES", "")
 
@@ -47,6 +54,14 @@ def test_children_beside_each_other_see_the_chosen_gpu_and_end_at_the_deadline()
     finally:
         isolate.environment.reset(token)
     assert [each.kind for each in answers if isinstance(each, Died)] == ["timeout", "timeout"]
+
+
+def test_a_child_that_has_hardly_begun_when_the_time_is_over_ends():
+    isolate.run(double, 0, timeout_s=60)  # the server is there
+    began = time.monotonic()
+    answer = isolate.run(time.sleep, SlowToArrive(), timeout_s=0)
+    assert isinstance(answer, Died)
+    assert time.monotonic() - began < 1.5
 
 
 def test_the_answer_comes_back():

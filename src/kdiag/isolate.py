@@ -194,10 +194,14 @@ def _end(child: multiprocessing.process.BaseProcess) -> None:
 
 
 def _kill(child: multiprocessing.process.BaseProcess) -> None:
-    """Kill the child's whole group."""
-    if child.pid is not None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+    """Kill the child's whole group; the child alone where it has not come to leading one yet."""
+    if child.pid is None:
+        return
+    with contextlib.suppress(PermissionError):
+        try:
             os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            child.kill()
 
 
 def _serve(
