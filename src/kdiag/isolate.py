@@ -68,6 +68,8 @@ class Died:
 environment: ContextVar[Mapping[str, str]] = ContextVar("environment", default=MappingProxyType({}))
 # When what this thread starts has to have ended (`time.monotonic()`), whatever time it is given besides.
 _deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
+# Set when nobody wants what this thread starts any more.
+over: ContextVar[threading.Event | None] = ContextVar("over", default=None)
 _starting = threading.Lock()
 _live: set[multiprocessing.process.BaseProcess] = set()
 
@@ -110,8 +112,11 @@ def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float)
     """Return `job(request)` as computed in a child, or how the child died.
 
     `job` is a module-level function; request and answer are picklable. The child leads a process group of its
-    own, and the whole group is killed at the time limit, so a compiler it started dies with it.
+    own, and the whole group is killed at the time limit, so a compiler it started dies with it. Raises KdiagError once
+    the thread's work is `over`.
     """
+    if (ended := over.get()) is not None and ended.is_set():
+        raise KdiagError("Nobody waits for this any more.")
     warm_up()
     context = _context()
     receiver, sender = context.Pipe(duplex=False)

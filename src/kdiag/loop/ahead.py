@@ -32,11 +32,12 @@ class Ahead:
     workers: int = 0
     _begun: list[Future[object]] = field(default_factory=list)
     _pool: ThreadPoolExecutor | None = None
+    _over: threading.Event = field(default_factory=threading.Event)
 
     def begin(self, job: Callable[..., object], *arguments: object) -> None:
         """Do this when a worker is free, in the order asked."""
         if self.workers:
-            self._pool = self._pool or ThreadPoolExecutor(self.workers, "ahead")
+            self._pool = self._pool or ThreadPoolExecutor(self.workers, "ahead", isolate.over.set, (self._over,))
             self._begun.append(self._pool.submit(job, *arguments))
 
     def drop(self) -> None:
@@ -51,6 +52,7 @@ class Ahead:
         """Stop everything: no child is left. Raises a bug of a job; of any other failure its asker was told."""
         if self._pool is None:
             return
+        self._over.set()  # or a job would start one child after the other to its end
         self._pool.shutdown(wait=False, cancel_futures=True)
         while not all(each.done() for each in self._begun):
             isolate.kill_all()  # one job may start several children
