@@ -29,8 +29,7 @@ from kdiag.workload import CommandWorkload
 # The parent is run before and after every run of the candidate: 13 runs of the benchmark, and one of the tests. Six rounds
 # are the fewest that prove a small gain. What is large shows sooner: from the second round on whether the candidate is
 # hopeless somewhere, from the third whether it gains much and loses nowhere, by any two runs that are compared.
-ROUNDS = FEWEST
-RUNS = 2 * ROUNDS + 1
+RUNS = 2 * FEWEST + 1
 HOPELESS_FROM, SETTLED_FROM = 2, 3
 MUCH, LITTLE = 1.05, 1.02
 NO_PYTHON = b"kdiag wrote this line: a command that runs this file has to fail now\n"

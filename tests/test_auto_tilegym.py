@@ -8,7 +8,6 @@ pytest.importorskip("cuda.tile")
 pytestmark = pytest.mark.compiler
 
 from auto_runs import EXAMPLES, Project, auto, auto_alone
-from kdiag.executors import command_bench
 
 # What the kernel file imports, so that its tests start at once; `python -m pytest` finds these first.
 STAND_IN = """class Anything:
@@ -67,9 +66,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 def test_an_operator_is_tuned_by_its_own_tests_and_resumed_from_its_journal(
-    checkout: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    checkout: Project, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr(command_bench, "ROUNDS", 2)
     code, summary = auto(checkout, capsys, "--tilegym", "softmax", "--max-iterations", "1")
     assert code == 0, summary
     kept = summary["iterations"][1]
