@@ -94,7 +94,7 @@ def array(*shape: int, dtype: Any = torch.float32) -> Any:
     return torch.empty(shape, dtype=dtype, device="meta")
 
 
-# ---- symbols --------------------------------------------------------------------------------------------
+# ---- symbols
 
 
 @pytest.mark.parametrize("name", [path.stem for path in EXAMPLES.glob("*/*.ncu-rep*")])
@@ -156,7 +156,7 @@ def test_a_kernel_takes_as_many_arguments_as_it_has_parameters():
         symbol(lambda a: None)
 
 
-# ---- capture --------------------------------------------------------------------------------------------
+# ---- capture
 
 
 def test_every_configuration_is_recorded_with_its_arguments(record: Record):

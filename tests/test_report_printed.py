@@ -27,13 +27,13 @@ WIDE = """\
 """
 LONG = """\
 "ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description"
-"0","7","python3","127.0.0.1","mm_k","1","7","(128, 1, 1)","(4, 1, 1)","0","9.0","GPU Speed Of Light Throughput","Duration","us","549.98",
-"0","7","python3","127.0.0.1","mm_k","1","7","(128, 1, 1)","(4, 1, 1)","0","9.0","GPU Speed Of Light Throughput","Memory Throughput","%","54.76",
-"0","7","python3","127.0.0.1","mm_k","1","7","(128, 1, 1)","(4, 1, 1)","0","9.0","SpeedOfLight","","","","SOLBottleneck","OPT","Two lines,
+"0"@"GPU Speed Of Light Throughput","Duration","us","549.98",
+"0"@"GPU Speed Of Light Throughput","Memory Throughput","%","54.76",
+"0"@"SpeedOfLight","","","","SOLBottleneck","OPT","Two lines,
 the ""second"" too"
-"0","7","python3","127.0.0.1","mm_k","1","7","(128, 1, 1)","(4, 1, 1)","0","9.0","Memory Workload Analysis","Memory Throughput","Gbyte/s","98.06",
-"1","7","python3","127.0.0.1","mm_k","1","7","(128, 1, 1)","(4, 1, 1)","0","9.0","Command line profiler metrics","gpu__time_duration.sum","ns","1,250",
-"""
+"0"@"Memory Workload Analysis","Memory Throughput","Gbyte/s","98.06",
+"1"@"Command line profiler metrics","gpu__time_duration.sum","ns","1,250",
+""".replace("@", ',"7","python3","127.0.0.1","mm_k","1","7","(128, 1, 1)","(4, 1, 1)","0","9.0",')
 TABLE = """\
 ==PROF== Disconnected from process 7
 [7] python3@127.0.0.1
