@@ -4,11 +4,9 @@ Each launch is made once to compile, then REPEATS times; in lockstep and one blo
 """
 
 import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[variable] = "1"  # before NumPy is imported
@@ -68,8 +66,6 @@ def seconds(launch: Callable[[], None], lockstep: bool) -> float:
 def main() -> None:
     """Print the table."""
     torch.set_num_threads(1)
-    cpu = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line)
-    print(f"{cpu.partition(': ')[2]}, Python {platform.python_version()}, one core")
     print("| launch | in lockstep, s (least to most) | one block after the other, s |")
     print("|---|---|---|")
     for name, launch in launches().items():

@@ -3,8 +3,8 @@
 import atexit
 import shutil
 import tempfile
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -46,13 +46,24 @@ def called(source: str, wrapper: str, *arguments: Any) -> Any:
 
 def launched(source: str, output: tuple[int, ...], *arguments: Any) -> Any:
     """What `launch(stream, *arrays, output, *numbers)` of a source writes."""
+    return _written(output, partial(module_of(source).launch, None), arguments)
+
+
+def launched_kernel(source: str, kernel: str, grid: Sequence[int], inputs: Sequence[Any], output: Sequence[int]) -> Any:
+    """What a kernel of (arrays..., output, numbers...) writes."""
+    ct = pytest.importorskip("cuda.tile")
+    function = getattr(module_of(source), kernel)
+    return _written(output, lambda *arguments: ct.launch(None, tuple(grid), function, arguments), inputs)
+
+
+def _written(output: Sequence[int], start: Callable[..., object], inputs: Sequence[Any]) -> Any:
     from kdiag.executors.emulator import emulate
 
-    arrays = [value for value in arguments if isinstance(value, np.ndarray)]
-    rest = [value for value in arguments if not isinstance(value, np.ndarray)]
+    arrays = [value for value in inputs if isinstance(value, np.ndarray)]
+    rest = [value for value in inputs if not isinstance(value, np.ndarray)]
     with emulate() as emulation:
-        written = emulation.empty(output)
-        module_of(source).launch(None, *arrays, written, *rest)
+        written = emulation.empty(tuple(output))
+        start(*arrays, written, *rest)
     return written
 
 

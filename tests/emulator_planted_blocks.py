@@ -5,8 +5,6 @@ import torch
 
 from emulator_planted_case import Planted, launched, ramp
 
-ZERO = ct.PaddingMode.ZERO
-
 
 @ct.kernel
 def split_sum_stored(x, out, size: ct.Constant[int]):

@@ -19,9 +19,9 @@ from kdiag.diagnose.capture.workload import Captured, capture
 from kdiag.errors import UsageError, WorkloadError
 from kdiag.records import ArrayArgument, ScalarArgument
 from kdiag.workload import Workload
+from recorded_reports import LEAN, needs_data
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-H200_REPORT = Path(__file__).parents[2] / "shared" / "data" / "h200" / "give-lean.ncu-rep"
 
 KERNEL = """
 import cuda.tile as ct
@@ -94,7 +94,7 @@ def array(*shape: int, dtype: Any = torch.float32) -> Any:
     return torch.empty(shape, dtype=dtype, device="meta")
 
 
-# ---- symbols --------------------------------------------------------------------------------------------
+# ---- symbols
 
 
 @pytest.mark.parametrize("name", [path.stem for path in EXAMPLES.glob("*/*.ncu-rep*")])
@@ -109,14 +109,14 @@ def test_symbols_are_those_that_a_profile_of_the_same_launches_shows(name: str, 
     assert profiled <= {one.signature.symbol for one in captured}
 
 
-@pytest.mark.skipif(not H200_REPORT.is_file(), reason="the recorded report is not on this machine")
+@needs_data
 def test_symbols_of_recorded_launches_with_constants():
     ncu_report = pytest.importorskip("ncu_report")
 
     def softmax_k(x, y, *rest):
         pass
 
-    launches = ncu_report.load_report(str(H200_REPORT)).range_by_idx(0)
+    launches = ncu_report.load_report(str(LEAN)).range_by_idx(0)
     found = {launches.action_by_idx(index).name() for index in range(launches.num_actions())}
     x = array(32768, 4096, dtype=torch.bfloat16)
     arrays = symbol(lambda x, y: None, x, x).removeprefix("<lambda>")
@@ -156,7 +156,7 @@ def test_a_kernel_takes_as_many_arguments_as_it_has_parameters():
         symbol(lambda a: None)
 
 
-# ---- capture --------------------------------------------------------------------------------------------
+# ---- capture
 
 
 def test_every_configuration_is_recorded_with_its_arguments(record: Record):

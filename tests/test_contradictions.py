@@ -9,9 +9,8 @@ from kdiag.diagnose.limits import limits_of
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ReportError
 from kdiag.records import Evidence, Limits
+from recorded_reports import REPORTS
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
-REPORTS = [path for path in sorted(DATA.glob("*/*")) if path.name.endswith(("-rep", "-report"))]
 H200 = Limits(dram_gbs=4800, l2_gbs=11_000, fp32_tflops=67, fp64_tflops=34, tensor_tflops={"bf16": 989, "fp8": 1979})
 
 

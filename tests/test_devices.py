@@ -8,9 +8,8 @@ from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ReportError
 from kdiag.records import number
 from kdiag.rules.load_devices import Device, device_named, load_devices
+from recorded_reports import REPORTS
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
-REPORTS = [path for path in sorted(DATA.glob("*/*")) if path.name.endswith(("-rep", "-report"))]
 CARDS = sorted({device.name: device for device in load_devices().values()}.values(), key=lambda card: card.name)
 FP32_LANES = {"7.5": 64, "8.0": 64}
 

@@ -1,9 +1,7 @@
 """What tile accesses compute and compile to, beyond the examples that the edits carry."""
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edit_emulation
+from edit_emulation import launched_kernel as result
 from edit_emulation import numbers
 from kdiag import workload as workloads
 from kdiag.diagnose.compiler.observe import from_compilation
@@ -30,19 +29,6 @@ edited = partial(edit_emulation.edited, TileLoadStore())
 
 def kernel_file(name: str) -> str:
     return (EXAMPLES / name / f"{name}.py").read_text()
-
-
-def result(source: str, kernel: str, grid: Sequence[int], inputs: Sequence[Any], shape: Sequence[int]) -> Any:
-    """The output of a kernel of (inputs..., output, scalars...), emulated; anything at fault raises."""
-    ct = pytest.importorskip("cuda.tile")
-    from kdiag.executors.emulator import emulate
-
-    arrays = [value for value in inputs if isinstance(value, np.ndarray)]
-    scalars = [value for value in inputs if not isinstance(value, np.ndarray)]
-    with emulate() as emulation:
-        output = emulation.empty(tuple(shape))
-        ct.launch(None, tuple(grid), getattr(edit_emulation.module_of(source), kernel), (*arrays, output, *scalars))
-    return output
 
 
 @pytest.mark.parametrize("length", [1, 97, 1000, 1023, 1025])

@@ -42,7 +42,7 @@ def said(lines: dict[str, frozenset[int]] | None = None, **values: int) -> Said:
 UNAVAILABLE = CompileFailure("unavailable", "no compiler here")
 
 
-# ---- 1 scope ----------------------------------------------------------------------------------------------
+# ---- 1 scope
 
 
 def test_scope_of_files():
@@ -77,7 +77,7 @@ def test_changed_lines(after: str, lines: tuple[int, ...]):
     assert changed_lines("a\nb\nc", after) == frozenset(lines)
 
 
-# ---- 2 compile and 3 no-op --------------------------------------------------------------------------------
+# ---- 2 compile and 3 no-op
 
 
 def test_compile():
@@ -112,7 +112,7 @@ def test_the_same_code_on_another_grid_or_other_arguments_is_no_no_op(launch: La
     assert not_a_no_op(compiled("a", launch=launch), compiled("a")).outcome == outcome
 
 
-# ---- 4 effect ---------------------------------------------------------------------------------------------
+# ---- 4 effect
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_promise_about_something_unavailable_could_not_run():
     assert effect([promise], said(), said()).outcome == "could-not-run"
 
 
-# ---- 6 correctness, and the order -------------------------------------------------------------------------
+# ---- 6 correctness, and the order
 
 
 def test_correctness():

@@ -60,7 +60,7 @@ def written(path: Path, events: tuple[Event, ...] = EVENTS) -> Path:
     return path
 
 
-# ---- codec ------------------------------------------------------------------------------------------------
+# ---- codec
 
 RECORDS = [
     records.Iteration,
@@ -121,7 +121,7 @@ def test_fields_added_later_take_their_defaults():
     assert decode(Iteration, entry) == BASELINE
 
 
-# ---- journal ----------------------------------------------------------------------------------------------
+# ---- journal
 
 
 def test_what_was_appended_is_read(tmp_path: Path):
@@ -236,7 +236,7 @@ def test_a_child_left_behind_does_not_hold_the_lock(tmp_path: Path):
         child.wait()
 
 
-# ---- state ------------------------------------------------------------------------------------------------
+# ---- state
 
 
 def test_the_state_says_what_was_tried_what_is_best_and_what_waits():

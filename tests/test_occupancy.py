@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from kdiag.diagnose.compiler.occupancy import BlockNeeds, occupancy
 from kdiag.rules.load_occupancy import load_occupancy
+from recorded_reports import DATA, LEAN, needs_data
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 REPORTS = sorted(DATA.glob("*/*.ncu-rep"))
 LIMITS = {
     "registers": "launch__occupancy_limit_registers",
@@ -77,9 +77,9 @@ def test_the_limits_are_those_of_the_profiler_on_every_card():
     assert {"7.5", "8.0", "8.6", "8.9", "9.0"} <= capabilities
 
 
-@pytest.mark.skipif(not (DATA / "h200").exists(), reason="no recorded reports here")
+@needs_data
 def test_on_the_h200_even_the_limit_by_shared_memory_is_exact():
-    for seen in launches(DATA / "h200" / "give-lean.ncu-rep"):
+    for seen in launches(LEAN):
         static, dynamic = (seen[f"launch__shared_mem_per_block_{kind}"] for kind in ("static", "dynamic"))
         needs = BlockNeeds(
             int(seen["launch__block_size"]), int(seen["launch__registers_per_thread"]), int(static + dynamic)

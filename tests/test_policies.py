@@ -41,7 +41,7 @@ def test_a_broken_policy_file_is_refused(text: str, problem: str):
         load_policies.parse("p", text)
 
 
-# ---- the rows of the documents: a last candidate, after others, and what becomes of it and of the run -------------
+# ---- the rows of the documents: a last candidate, after others, and what becomes of it and of the run
 
 END = replace(GOING, open_candidates=0)
 LIMIT = replace(GOING, headroom_pct=1.9)

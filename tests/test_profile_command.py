@@ -10,9 +10,7 @@ from kdiag.commands.profile import command
 from kdiag.errors import ReportError
 from kdiag.records import Cause, Diagnosis, Evidence, Gpu, LaunchProfile, Limits, Profile, Roofline, SpeedOfLight
 from kdiag.reporters import json_profile, terminal_profile
-
-LEAN = Path(__file__).parents[2] / "shared" / "data" / "h200" / "give-lean.ncu-rep"
-needs_data = pytest.mark.skipif(not LEAN.exists(), reason="the recorded reports are not on this machine")
+from recorded_reports import LEAN, needs_data
 
 SPILL = Evidence("metric", "sass__inst_executed_register_spilling", 57.3, "%", text="57 % of the instructions spill")
 

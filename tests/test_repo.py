@@ -14,7 +14,7 @@ from kdiag.executors import repo, worktrees
 pytestmark = pytest.mark.usefixtures("isolated_git")
 
 
-# ---- the user's checkout ----------------------------------------------------------------------------------
+# ---- the user's checkout
 
 
 def test_a_whole_run_leaves_the_users_checkout_byte_identical(checkout: Path):
@@ -73,7 +73,7 @@ def test_the_variables_of_a_surrounding_git_are_not_inherited(checkout: Path, mo
     assert opened(checkout).repository == checkout
 
 
-# ---- edits ------------------------------------------------------------------------------------------------
+# ---- edits
 
 
 @given(source=st.text(st.characters(codec="utf-8")))

@@ -11,10 +11,8 @@ from kdiag.diagnose.report.read import read_launches
 from kdiag.diagnose.report.symbol import function_name
 from kdiag.errors import ReportError, UsageError
 from kdiag.records import Roofline
+from recorded_reports import DATA, LEAN, needs_data
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
-LEAN = DATA / "h200" / "give-lean.ncu-rep"
-needs_data = pytest.mark.skipif(not LEAN.exists(), reason="the recorded reports are not on this machine")
 PUBLIC = sorted(DATA.glob("public/*rep")) + sorted(DATA.glob("public/*report"))
 
 pytest.importorskip("ncu_report")

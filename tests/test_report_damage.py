@@ -14,11 +14,10 @@ from kdiag.diagnose.report.container import Container, read_container
 from kdiag.diagnose.report.plausible import plausible
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ReportError
+from recorded_reports import LEAN, needs_data
 
 PACKED = Path(__file__).parents[1] / "examples" / "softmax" / "softmax.ncu-repz"
 REPORT = zstandard.ZstdDecompressor().decompressobj().decompress(PACKED.read_bytes())
-LEAN = Path(__file__).parents[2] / "shared" / "data" / "h200" / "give-lean.ncu-rep"
-needs_data = pytest.mark.skipif(not LEAN.exists(), reason="the recorded reports are not on this machine")
 
 pytest.importorskip("ncu_report")
 

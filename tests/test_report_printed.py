@@ -14,10 +14,7 @@ from kdiag.diagnose.report.units import convert
 from kdiag.errors import ReportError
 from kdiag.records import number
 from kdiag.rules.load_metrics import load_metrics
-
-DATA = Path(__file__).parents[2] / "shared" / "data"
-LEAN = DATA / "h200" / "give-lean.csv"
-needs_data = pytest.mark.skipif(not LEAN.exists(), reason="the recorded reports are not on this machine")
+from recorded_reports import DATA, LEAN, needs_data
 
 WIDE = """\
 "ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","dram__bytes_read.sum","gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed","gpu__time_duration.sum","launch__grid_size"
@@ -27,13 +24,13 @@ WIDE = """\
 """
 LONG = """\
 "ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description"
-"0","7","python3","127.0.0.1","mm_k","1","7","(128, 1, 1)","(4, 1, 1)","0","9.0","GPU Speed Of Light Throughput","Duration","us","549.98",
-"0","7","python3","127.0.0.1","mm_k","1","7","(128, 1, 1)","(4, 1, 1)","0","9.0","GPU Speed Of Light Throughput","Memory Throughput","%","54.76",
-"0","7","python3","127.0.0.1","mm_k","1","7","(128, 1, 1)","(4, 1, 1)","0","9.0","SpeedOfLight","","","","SOLBottleneck","OPT","Two lines,
+"0"@"GPU Speed Of Light Throughput","Duration","us","549.98",
+"0"@"GPU Speed Of Light Throughput","Memory Throughput","%","54.76",
+"0"@"SpeedOfLight","","","","SOLBottleneck","OPT","Two lines,
 the ""second"" too"
-"0","7","python3","127.0.0.1","mm_k","1","7","(128, 1, 1)","(4, 1, 1)","0","9.0","Memory Workload Analysis","Memory Throughput","Gbyte/s","98.06",
-"1","7","python3","127.0.0.1","mm_k","1","7","(128, 1, 1)","(4, 1, 1)","0","9.0","Command line profiler metrics","gpu__time_duration.sum","ns","1,250",
-"""
+"0"@"Memory Workload Analysis","Memory Throughput","Gbyte/s","98.06",
+"1"@"Command line profiler metrics","gpu__time_duration.sum","ns","1,250",
+""".replace("@", ',"7","python3","127.0.0.1","mm_k","1","7","(128, 1, 1)","(4, 1, 1)","0","9.0",')
 TABLE = """\
 ==PROF== Disconnected from process 7
 [7] python3@127.0.0.1
@@ -190,10 +187,11 @@ def test_no_text_breaks_the_readers(junk: str, at: int, length: int):
 @needs_data
 def test_csv_and_report_file_of_the_same_run_agree():
     pytest.importorskip("ncu_report")
-    printed = read_text_report(LEAN).launches
-    recorded = read_launches(LEAN.with_suffix(".ncu-rep"))
+    printed_file = LEAN.with_suffix(".csv")
+    printed = read_text_report(printed_file).launches
+    recorded = read_launches(LEAN)
     compared = 0
-    for from_csv, text, from_file in zip(read_launches(LEAN), printed, recorded, strict=True):
+    for from_csv, text, from_file in zip(read_launches(printed_file), printed, recorded, strict=True):
         assert (from_csv.symbol, from_csv.gpu_name) == (from_file.symbol, from_file.gpu_name)
         assert from_csv.observations.keys() == from_file.observations.keys()
         for name, metric in load_metrics().items():

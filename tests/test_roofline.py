@@ -1,15 +1,12 @@
 """The hierarchical roofline: levels, pipes, the limit they make, and what the kernel cannot do without."""
 
-from pathlib import Path
-
 import pytest
 
 from kdiag.diagnose.limits import limits_of
 from kdiag.diagnose.report.read import read_launches
 from kdiag.diagnose.roofline import headroom_of, roofline_of
 from kdiag.records import Evidence, Limits, Roofline
-
-LEAN = Path(__file__).parents[2] / "shared" / "data" / "h200" / "give-lean.ncu-rep"
+from recorded_reports import LEAN, needs_data
 
 LIMITS = Limits(
     dram_gbs=1000,
@@ -120,7 +117,7 @@ def test_classes_by_intensity(flops: float, expected: str):
     assert roofline_of(observe(work__bytes=1e9, work__flops=flops)).intensity_class == expected
 
 
-@pytest.mark.skipif(not LEAN.exists(), reason="the recorded reports are not on this machine")
+@needs_data
 def test_recorded_matrix_products():
     pytest.importorskip("ncu_report")
     launches = {each.index: each.observations for each in read_launches(LEAN, "^mm_k$")}

@@ -12,7 +12,7 @@ from kdiag.executors import repo, worktrees
 pytestmark = pytest.mark.usefixtures("isolated_git")
 
 
-# ---- where a run may begin --------------------------------------------------------------------------------
+# ---- where a run may begin
 
 
 @pytest.mark.parametrize("hide", [False, True])
@@ -112,7 +112,7 @@ def test_a_run_directory_that_is_taken_is_left_alone(checkout: Path):
     assert git(checkout, "branch", "--list", "cutile-perf-*") == ""
 
 
-# ---- resume -----------------------------------------------------------------------------------------------
+# ---- resume
 
 
 def test_reopen_after_being_killed_in_mid_edit_with_locks_left(checkout: Path):

@@ -124,12 +124,13 @@ ROPE = [
 PRODUCTS = [
     *cases(plain.matmul, ((128, 128, 64), (130, 70, 50), (300, 150, 100)), ALL),
     *cases(plain.matmul, ((128, 128, 64), (130, 70, 50), (300, 150, 100)), ALL, persistent=True),
-    *cases(plain.matmul, ((130, 70, 50),), ALL, persistent=True, transposed="a"),
-    *cases(plain.matmul, ((130, 70, 50),), ALL, persistent=True, transposed="b"),
-    *cases(plain.matmul, ((130, 70, 50),), ALL, persistent=True, transposed="ab"),
+    *(
+        one
+        for t in ("a", "b", "ab")
+        for one in cases(plain.matmul, ((130, 70, 50),), ALL, persistent=True, transposed=t)
+    ),
     *cases(plain.bmm, ((2, 64, 64, 64), (3, 70, 50, 30), (2, 130, 70, 100)), HALF),
-    *cases(plain.bmm, ((2, 70, 50, 30),), HALF, transposed="a"),
-    *cases(plain.bmm, ((2, 70, 50, 30),), HALF, transposed="b"),
+    *(one for t in "ab" for one in cases(plain.bmm, ((2, 70, 50, 30),), HALF, transposed=t)),
     *cases(plain.bmm, ((2, 64, 64, 64), (3, 70, 50, 30)), HALF, persistent=False),
     *cases(plain.group_gemm, (((64, 64, 64), (70, 50, 30), (10, 130, 100)),), HALF),
     *cases(plain.group_gemm, (((64, 64, 64), (70, 50, 30)),), HALF, transposed=True),

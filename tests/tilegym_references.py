@@ -114,12 +114,17 @@ def _rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.cat([turned * cos + torch.cat([-high, low], -1) * sin, rest], -1)
 
 
+def _operands(left: Shape, right: Shape, dtype: torch.dtype, transposed: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Two operands and their product; those in `transposed` lie in memory the other way round."""
+    a, b = values(*left, dtype=dtype), values(*right, dtype=dtype)
+    given = (x.mT.contiguous() if name in transposed else x for name, x in (("a", a), ("b", b)))
+    return *given, a.double() @ b.double()
+
+
 def matmul(shape: Shape, dtype: torch.dtype, *, transposed: str = "", persistent: bool = False) -> Check:
     """`shape` is (M, N, K). float32 is multiplied as tfloat32."""
     m, n, k = shape
-    a, b = values(m, k, dtype=dtype), values(k, n, dtype=dtype)
-    expected = a.double() @ b.double()
-    a, b = a.mT.contiguous() if "a" in transposed else a, b.mT.contiguous() if "b" in transposed else b
+    a, b, expected = _operands((m, k), (k, n), dtype, transposed)
     options = {"trans_a": "a" in transposed, "trans_b": "b" in transposed, "static_persistent": persistent}
     return Check("matmul:matmul", (a, b), expected, options, epsilon=TF32_EPSILON if dtype == FP32 else None)
 
@@ -127,9 +132,7 @@ def matmul(shape: Shape, dtype: torch.dtype, *, transposed: str = "", persistent
 def bmm(shape: Shape, dtype: torch.dtype, *, transposed: str = "", persistent: bool = True) -> Check:
     """`shape` is (batch, M, N, K)."""
     batch, m, n, k = shape
-    a, b = values(batch, m, k, dtype=dtype), values(batch, k, n, dtype=dtype)
-    expected = a.double() @ b.double()
-    a, b = a.mT.contiguous() if "a" in transposed else a, b.mT.contiguous() if "b" in transposed else b
+    a, b, expected = _operands((batch, m, k), (batch, k, n), dtype, transposed)
     options = {"transpose_a": "a" in transposed, "transpose_b": "b" in transposed}
     return Check("bmm:bmm", (a, b), expected, options | {"static_persistent": persistent}, units=2)
 

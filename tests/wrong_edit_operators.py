@@ -14,7 +14,7 @@ from source_text import Text, called, keyword, parts
 Change = tuple[str, ast.AST, str]  # operator, what is replaced, by what
 
 
-# ---- memory accesses ---------------------------------------------------------------------------------------
+# ---- memory accesses
 
 
 def accesses(text: Text) -> Iterator[Change]:
@@ -53,7 +53,7 @@ def _bounds(text: Text, call: ast.Call) -> Iterator[Change]:
         yield "bounds unchecked", check, str(text.of(check) != "True")
 
 
-# ---- arithmetic --------------------------------------------------------------------------------------------
+# ---- arithmetic
 
 FUNCTIONS = {
     "max": "min", "sum": "max", "maximum": "minimum", "exp": "exp2", "argmin": "argmax", "rsqrt": "sqrt",
@@ -122,7 +122,7 @@ def _rewritten(name: str, words: list[str], whole: str) -> Iterator[tuple[str, s
             yield "stride", f"({whole} * 2)"
 
 
-# ---- loops and statements ----------------------------------------------------------------------------------
+# ---- loops and statements
 
 
 def loops(text: Text) -> Iterator[Change]:

@@ -24,7 +24,7 @@ from recording import Recording, Result, condensed, save
 
 WORKERS = 12
 SILENCE_S = 60.0  # a case takes under a second; a child's start some seconds
-MESSAGE = 300
+MESSAGE = 120
 
 
 def answer(case: Case) -> tuple[Result, bool]:

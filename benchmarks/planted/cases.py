@@ -6,6 +6,7 @@ The answers were fixed before any rule was tuned, and hold where removing the fa
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import cuda.tile as ct
@@ -35,6 +36,12 @@ def tiles(grid: tuple[int, ...], kernel: object, *arguments: object) -> Launch:
     return lambda: ct.launch(torch.cuda.current_stream(), full, kernel, arguments)
 
 
+def pair(kernels: ModuleType, fault: str, grid: tuple[int, ...], *arguments: object) -> tuple[Launch, Launch]:
+    """The launches of a kernel with its fault and without, on the same grid and arguments."""
+    slow, fast = (tiles(grid, getattr(kernels, f"{fault}_{variant}"), *arguments) for variant in ("slow", "fast"))
+    return slow, fast
+
+
 def random(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     return torch.rand(shape, device="cuda", dtype=torch.float32).to(dtype)
 
@@ -61,7 +68,7 @@ def _memory() -> list[Case]:
              tiles((4224,), tk.l2_resident_slow, table, points, best, 1, 1024), tiles((1056,), tk.l2_resident_fast, table, points, best, 4, 1024),
              "four points a block, so that the table is read a fourth as often", 4.0 * (1 << 20), 3.0 * 4224 * (1 << 20)),
         Case("three_passes", ("memory",), ("excess-traffic",),
-             tiles((528,), tk.three_passes_slow, long, result, 4096, 1 << 20), tiles((528,), tk.three_passes_fast, long, result, 4096, 1 << 20),
+             *pair(tk, "three_passes", (528,), long, result, 4096, 1 << 20),
              "mean and variance in one pass", 8.0 * 528 * (1 << 20)),
     ]  # fmt: skip
 
@@ -81,13 +88,13 @@ def _arithmetic() -> list[Case]:
              tiles((n // 32768,), tk.spills_slow, singles, out32, 32768, 64), tiles((n // 2048,), tk.spills_fast, singles, out32, 2048, 64),
              "tiles of 2048 elements", 8.0 * n, 128.0 * n),
         Case("exponentials", ("compute",), ("special-functions-and-division", "instruction-issue"),
-             tiles(blocks, tk.exponentials_slow, singles, out32, tile, 16), tiles(blocks, tk.exponentials_fast, singles, out32, tile, 16),
+             *pair(tk, "exponentials", blocks, singles, out32, tile, 16),
              "approximate tanh", 8.0 * n),
         Case("divisions", ("compute",), ("special-functions-and-division", "instruction-issue"),
-             tiles(blocks, tk.divisions_slow, singles, out32, tile, 16), tiles(blocks, tk.divisions_fast, singles, out32, tile, 16),
+             *pair(tk, "divisions", blocks, singles, out32, tile, 16),
              "approximate division", 8.0 * n),
         Case("remainders", ("compute",), ("instruction-issue",),
-             tiles(blocks, tk.remainders_slow, integers, outi, 65536, tile, 16), tiles(blocks, tk.remainders_fast, integers, outi, 65536, tile, 16),
+             *pair(tk, "remainders", blocks, integers, outi, 65536, tile, 16),
              "a mask for the remainder by a power of two", 8.0 * n),
     ]  # fmt: skip
 
@@ -126,7 +133,7 @@ def _distribution() -> list[Case]:
              tiles((16, 1), tk.tiny_grid_slow, few, sums, 4096, 1024), tiles((16, 64), tk.tiny_grid_fast, few, sums, 4096, 16),
              "64 blocks a row", 4.0 * 16 * (1 << 22)),
         Case("imbalance", ("scheduling",), ("sm-imbalance",),
-             tiles((264,), tk.imbalance_slow, triangle, total, 32, 256), tiles((264,), tk.imbalance_fast, triangle, total, 32, 256),
+             *pair(tk, "imbalance", (264,), triangle, total, 32, 256),
              "every 264th row for a block in place of 32 neighbours", None),
     ]  # fmt: skip
 
@@ -180,14 +187,11 @@ def cuda_cases() -> list[Case]:
             kernel.set_shared_memory_config(shared)
         return lambda: kernel((blocks, 1, 1), (threads, 1, 1), (x, y, *more), shared_mem=shared)
 
-    def pair(fault: str, blocks: int, threads: int) -> tuple[Launch, Launch]:
-        return cuda_pair(fault, blocks, threads, x, y)
-
     return [
-        Case("bank_conflicts", ("memory", "latency"), ("bank-conflicts",), *pair("bank_conflicts", 1056, 256), "a pitch of 33 words"),
-        Case("shared_bandwidth", ("memory",), ("shared-memory-bandwidth",), *pair("shared_bandwidth", 2112, 512), "an operand used four times"),
-        Case("l1_bandwidth", ("memory",), ("l1-bandwidth",), *pair("l1_bandwidth", 2112, 512), "an operand used four times"),
-        Case("barriers", ("latency",), ("barrier",), *pair("barriers", 1056, 1024), "__syncwarp for __syncthreads"),
+        Case("bank_conflicts", ("memory", "latency"), ("bank-conflicts",), *cuda_pair("bank_conflicts", 1056, 256, x, y), "a pitch of 33 words"),
+        Case("shared_bandwidth", ("memory",), ("shared-memory-bandwidth",), *cuda_pair("shared_bandwidth", 2112, 512, x, y), "an operand used four times"),
+        Case("l1_bandwidth", ("memory",), ("l1-bandwidth",), *cuda_pair("l1_bandwidth", 2112, 512, x, y), "an operand used four times"),
+        Case("barriers", ("latency",), ("barrier",), *cuda_pair("barriers", 1056, 1024, x, y), "__syncwarp for __syncthreads"),
         Case("bytes_in_flight", ("latency",), ("bytes-in-flight",), launch("bytes_in_flight_slow", 264, 1024, n),
              launch("bytes_in_flight_fast", 264, 1024, n // 4), "16 bytes a load", 4.0 * n),
         Case("occupancy_shared", ("latency",), ("occupancy-shared-memory",),

@@ -3,10 +3,7 @@
     python compare.py recorded PLANTED.json.xz     the planted faults, as `planted_recording.py` wrote them
     python compare.py report REPORT TRUTH.json     a report and a list of right answers, one object a launch
 
-The 60 % rule is the plain classifier: compute-bound or memory-bound from 60 % of `sm__throughput` or
-`gpu__compute_memory_throughput` on, latency-bound below; it knows no causes. Of the profiler's rules the one with the
-largest estimated speed-up counts that names a cause; "all pipelines are under-utilized" and "few instructions are
-issued" are passed over in its favour, because they name none.
+docs/diagnosis.md says what the 60 % rule is, and which of the profiler's rules counts.
 """
 
 import json

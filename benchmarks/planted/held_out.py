@@ -2,7 +2,7 @@
 
 import held_out_kernels as hk
 import torch
-from cases import Case, cuda_pair, empty, random, tiles
+from cases import Case, cuda_pair, empty, pair, random, tiles
 
 
 def held_out_cases() -> list[Case]:
@@ -18,7 +18,7 @@ def _access() -> list[Case]:
     ordered = torch.sort(shuffled).values
     return [
         Case("every_second", ("memory",), ("uncoalesced", "excess-traffic"),
-             tiles((n // 1024,), hk.every_second_slow, x, y, 1024), tiles((n // 1024,), hk.every_second_fast, x, y, 1024),
+             *pair(hk, "every_second", (n // 1024,), x, y, 1024),
              "the elements side by side", 8.0 * n),
         Case("random_order", ("memory", "latency"), ("uncoalesced", "l2-bandwidth"),
              tiles((n // 1024,), hk.random_order_slow, table, shuffled, result, 1024),
@@ -43,8 +43,7 @@ def _products() -> list[Case]:
              tiles((8, 5), hk.forty_blocks_slow, long, tall, out, 128, 128, 64), tiles((16, 10), hk.forty_blocks_fast, long, tall, out, 64, 64, 64),
              "160 blocks of 64x64", None, 2.0 * 1024 * 640 * 8192),
         Case("float32_product", ("compute",), ("mma-off-tensor-cores",),
-             tiles((24, 24), hk.float32_product_slow, single, other, sums, 64, 64, 32),
-             tiles((24, 24), hk.float32_product_fast, single, other, sums, 64, 64, 32),
+             *pair(hk, "float32_product", (24, 24), single, other, sums, 64, 64, 32),
              "TF32 operands", 12.0 * 1536**2, 2.0 * 1536**3),
     ]  # fmt: skip
 
@@ -57,13 +56,13 @@ def _blocks() -> list[Case]:
     slots = 132 * 7  # 72 registers a thread let an SM hold seven blocks
     return [
         Case("softplus", ("compute",), ("special-functions-and-division", "instruction-issue"),
-             tiles((n // 1024,), hk.softplus_slow, x, y, 1024, 16), tiles((n // 1024,), hk.softplus_fast, x, y, 1024, 16),
+             *pair(hk, "softplus", (n // 1024,), x, y, 1024, 16),
              "exp2 and log2", 8.0 * n),
         Case("narrow_tiles", ("compute", "latency"), ("tile-too-small", "instruction-issue"),
              tiles((1 << 20,), hk.narrow_tiles_slow, wide, narrow, 128), tiles((1 << 16,), hk.narrow_tiles_fast, wide, narrow, 2048),
              "tiles of 2048 in place of 128", 4.0 * (1 << 27)),
         Case("one_block", ("latency",), ("occupancy-registers",),
-             tiles((32768,), hk.one_block_slow, rows, result, 4096), tiles((32768,), hk.one_block_fast, rows, result, 4096),
+             *pair(hk, "one_block", (32768,), rows, result, 4096),
              "occupancy=4", 4.0 * 32768 * 4096),
         Case("just_over", ("scheduling", "compute"), ("tail-effect",),
              tiles((slots + 32,), hk.just_over_slow, x, y, 4096, 16384), tiles((slots,), hk.just_over_fast, x, y, 4096, 16384),

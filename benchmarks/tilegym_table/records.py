@@ -9,7 +9,6 @@ from kdiag.records import Compilation, Promise, Safety, Scalar
 from tilegym_cases import Compared
 
 TARGETS = ("sm_90", "sm_100")
-OPERATORS = "tilegym.ops.cutile"
 
 Said = Literal["applied", "skipped", "failed", "crashed"]
 

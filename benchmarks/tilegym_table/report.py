@@ -76,7 +76,7 @@ def totals(table: Table) -> dict[str, object]:
 def summary(table: Table) -> str:
     """The figures, and what needs a look."""
     lines = [f"{value:>6}  {name}" for name, value in totals(table).items()]
-    return "\n".join([*lines, *("" for _ in "1"), *_bugs(table)])
+    return "\n".join([*lines, "", *_bugs(table)])
 
 
 def _twice(table: Table) -> list[Offer]:
