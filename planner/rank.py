@@ -44,7 +44,7 @@ class PlanInputs:
     (optimization, variant) that a run has behind it, `trials` what earlier runs tried and `features` what kind of
     kernel this is, to compare with theirs, `observations` what was seen of the unedited kernel, and `said` what the
     compiler said of each of `compiled`, as observations. None and empty mean that there is no such evidence. With `by_tier` the tiers are tried in the order that suits the bottleneck, whatever the cause. Where variants `race`, a
-    search over the same list has no advantage over trying them.
+    search over the same list has no advantage over trying them. `runs` is in how many processes a candidate is measured.
     """
 
     target: str
@@ -59,6 +59,7 @@ class PlanInputs:
     features: tuple[str, ...] = ()
     by_tier: bool = False
     race: bool = False
+    runs: int = 1
     observations: Observations = field(default_factory=dict)
     said: Mapping[str, Observations] = field(default_factory=dict)
 
@@ -80,8 +81,14 @@ def rank(inputs: PlanInputs) -> tuple[Suggestion, ...]:
     drafts += [_without_executor(inputs, o, causes) for o in playbook.values() if o.id not in proposed]
     known = any(cause.id != "unknown" for cause in causes) and not inputs.by_tier
     tiers = None if known else tier_order(inputs.diagnosis)
-    ordered = sorted(drafts, key=lambda draft: sort_key(draft, playbook[draft.optimization].cost_s, tiers))
+    ordered = sorted(drafts, key=lambda draft: sort_key(draft, _cost_s(inputs, playbook[draft.optimization]), tiers))
     return tuple(replace(draft, rank=number) for number, draft in enumerate(ordered, start=1))
+
+
+def _cost_s(inputs: PlanInputs, optimization: Optimization) -> float:
+    """What a trial costs; a search is held again in every process that measures it."""
+    searches = {source for source, _ in rules.relations(rules.bundled(), "searches")}
+    return optimization.cost_s * (inputs.runs if optimization.id in searches else 1)
 
 
 def _duplicates(inputs: PlanInputs) -> Mapping[tuple[str, str], str]:

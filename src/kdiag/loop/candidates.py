@@ -32,6 +32,7 @@ class PlanRequest:
     `trials` are those of earlier runs, `start_values` those that kdiag brings along, None for all of these. With
     `thorough` the most promising variant of every optimization is compiled, not only what may come first; `race` is how
     many variants of the first one are, so that those which spill or repeat another are known before they are timed. With `by_tier` the bottleneck's tiers come in their order, whatever the cause.
+    `runs` is in how many processes a candidate is measured.
     """
 
     source: str
@@ -45,6 +46,7 @@ class PlanRequest:
     start_values: tuple[PastTrial, ...] | None = None
     race: int = 1
     by_tier: bool = False
+    runs: int = 1
     proposals: tuple[Proposal, ...] | None = None
 
 
@@ -98,6 +100,7 @@ def inputs_of(request: PlanRequest, compiler: Compiler) -> PlanInputs:
         features=features(request.findings),
         by_tier=request.by_tier,
         race=request.race > 1,
+        runs=request.runs,
         observations=request.findings.observations,
     )
 

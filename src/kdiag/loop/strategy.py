@@ -9,6 +9,7 @@ from pathlib import Path
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.errors import KdiagError
 from kdiag.executors.bench import Counters, Heat, Races, Samples, Trial
+from kdiag.executors.command_bench import RUNS, CommandBench
 from kdiag.executors.decide import gain_pct
 from kdiag.executors.gates.no_op import machine_code
 from kdiag.isolate import Died
@@ -124,7 +125,8 @@ class Strategy:
             verdicts |= dict.fromkeys(parts(*kept), "keep")
         made = self._proposed.answers([source], lambda _: [proposed(source, arena.kernel, findings, arena.compiler)])
         request = PlanRequest(source, arena.kernel, findings, self.rounding, headroom, verdicts, race=MOST)
-        request = replace(request, proposals=made[source], by_tier=arena.policy.by_tier)
+        runs = RUNS if isinstance(arena.bench, CommandBench) else 1
+        request = replace(request, proposals=made[source], by_tier=arena.policy.by_tier, runs=runs)
         if self.memory is not None:
             request = replace(request, trials=self.memory.known)
         known = Known(arena.compiler.target, WORTH_TRYING, _measured(rows))
