@@ -13,7 +13,7 @@ import pytest
 from kdiag import cli
 from kdiag.planner.experience import Experience, database
 from kdiag.records import Effect, PastTrial
-from plan_cases import SOFTMAX, SOFTMAX_CAUSES, diagnosis, find, plan
+from plan_cases import SOFTMAX, SOFTMAX_CAUSES, diagnosis, find, offer, plan
 
 CAUSE, FEATURES = "special-functions-and-division", ("bfloat16", "gathers")
 TRIAL = PastTrial(
@@ -141,3 +141,13 @@ def test_history_chooses_groups_and_exports(tmp_path, capsys):
     rows = list(csv.DictReader(file.open()))
     assert [row["architecture"] for row in rows] == ["sm_100"] * 2 + ["sm_90"] * 4
     assert (rows[2]["speedup"], rows[3]["features"]) == ("", "bfloat16 gathers")
+
+
+def test_what_every_process_searches_anew_comes_after_what_gains_nearly_as_much():
+    kernel = (offer("C", "hints"), offer("hints", "occupancy=4"))
+    past = replace(TRIAL, cause="occupancy-registers", features=())
+    search = many(9, 2.0, past, optimization="C", variant="hints")
+    hint = many(9, 1.4, past, optimization="hints", variant="occupancy=4")
+    given = {"diagnosis": diagnosis(("occupancy-registers", 0.9), bottleneck="latency"), "trials": (*search, *hint)}
+    once, often = ([s.optimization for s in plan(*kernel, **given, runs=runs)][:2] for runs in (1, 13))
+    assert (once, often) == (["C", "hints"], ["hints", "C"])

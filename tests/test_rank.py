@@ -114,10 +114,3 @@ def test_a_cap_never_raises_and_never_falls_below_no_gain(mid, headroom):
     assert result.mid <= mid
     assert result.mid <= max(headroom, 1.0)
     assert mid > 1 or result.mid == mid
-
-
-def test_a_search_that_every_process_holds_again_comes_after_what_it_would_find():
-    kernel = (offer("C", "tiles"), offer("G", "tile=1024"))
-    causes = diagnosis(("tile-too-small", 0.9), bottleneck="latency")
-    once, often = ([s.optimization for s in plan(*kernel, diagnosis=causes, runs=runs)][:2] for runs in (1, 13))
-    assert (once, often) == (["C", "G"], ["G", "C"])
