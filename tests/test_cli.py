@@ -22,6 +22,8 @@ KERNEL = str(EXAMPLES / "softmax" / "softmax.py")
         (["plan", "gone.py"], 2, "does not exist"),
         (["auto", "gone.py", "--yes"], 1, "There is no workload at gone.py"),
         (["auto", str(EXAMPLES / "softmax")], 2, "--yes"),
+        (["auto", str(EXAMPLES / "softmax"), "--target-pct-of-peak", "900"], 2, "900.0 is not in the range"),
+        (["auto", str(EXAMPLES / "softmax"), "--target-value", "5"], 2, "add --target-metric gbps or tflops"),
         (["plan", str(EXAMPLES / "softmax" / "workload.py")], 2, "no function decorated with @ct.kernel"),
         (["plan", KERNEL, "--kernel", "other"], 2, "softmax_kernel"),
         (["plan", KERNEL, "--exact", "--allow-rounding"], 2, "contradict"),

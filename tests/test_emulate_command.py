@@ -90,6 +90,7 @@ def test_faults_as_json(workload: Path, capsys: pytest.CaptureFixture[str]):
     assert {fault["kind"]: fault["warning"] for fault in row["faults"]} == {"race": False, "unwritten": False}
     race = next(fault for fault in row["faults"] if fault["kind"] == "race")
     assert (race["line"], race["array"], race["element"]) == (8, "y", [0])
+    assert race["text"].startswith("block (0, 0, 0) and block (1, 0, 0) write different values")
 
 
 def test_a_rule_of_cutile(workload: Path, capsys: pytest.CaptureFixture[str]):

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from kdiag.commands.profile import command
 from kdiag.errors import ReportError
 from kdiag.records import Cause, Diagnosis, Evidence, Gpu, LaunchProfile, Limits, Profile, Roofline, SpeedOfLight
-from kdiag.reporters import json_profile, terminal_profile
+from kdiag.reporters import json_profile, stdout, terminal_profile
 from recorded_reports import LEAN, needs_data
 
 SPILL = Evidence("metric", "sass__inst_executed_register_spilling", 57.3, "%", text="57 % of the instructions spill")
@@ -84,6 +84,12 @@ def test_table_fits_a_hundred_columns(capsys: pytest.CaptureFixture[str]):
         assert expected in printed
     assert "special-functions-and-division 90%" in printed
     assert "nothing was measured of this launch" in printed
+
+
+def test_a_narrow_table_keeps_number_and_kernel(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stdout, "PIPED_WIDTH", 80)
+    terminal_profile.render(PROFILE)
+    assert "\n2 a_rather" in capsys.readouterr().out
 
 
 def test_a_report_that_is_none_is_a_foreseen_failure(tmp_path: Path):

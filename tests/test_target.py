@@ -74,7 +74,12 @@ def test_an_unknown_amount_of_work_is_an_error_only_where_a_target_is_named():
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("target_metric = 'ms'", "is no target"), ("goal = 1", "may have target_metric"), ("target_value = 0", "above 0")],
+    [
+        ("target_metric = 'ms'", "is no target"),
+        ("goal = 1", "may have target_metric"),
+        ("target_value = 0", "above 0"),
+        ("target_pct_of_peak = 101", "above 100"),
+    ],
 )
 def test_a_target_table_that_says_something_else(tmp_path: Path, text: str, problem: str):
     (tmp_path / "kdiag.toml").write_text(f"[target]\n{text}\n")

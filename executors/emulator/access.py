@@ -156,7 +156,7 @@ class Access:
         self.run.report(
             kind,
             self.location,
-            f"the block {text.format(named)}, with no synchronization between them",
+            f"block {self.run.block_index(block)} {text.format(named)}, with no synchronization between them",
             block=block,
             at=window.address_of(index, position),
             count=int(np.count_nonzero(where)),

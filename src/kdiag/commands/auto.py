@@ -24,6 +24,7 @@ from kdiag.rules.load_policies import DEFAULT, names
 from kdiag.workload import CommandWorkload
 
 POSITIVE = click.FloatRange(min=0, min_open=True)
+PERCENT = click.FloatRange(min=0, min_open=True, max=100)
 
 NO_GPU = "no GPU here: every candidate is edited, compiled and kept as a patch; resume on a GPU machine to measure"
 
@@ -45,7 +46,7 @@ NO_GPU = "no GPU here: every candidate is edited, compiled and kept as a patch; 
 )
 @click.option("--target-metric", type=click.Choice(METRICS), help="The rate that --target-value is about.")
 @click.option("--target-value", type=POSITIVE, help="Stop at this rate, in GB/s or TFLOP/s, in every configuration.")
-@click.option("--target-pct-of-peak", type=POSITIVE, help="Stop at this share of the card's peak: 70, or 0.7.")
+@click.option("--target-pct-of-peak", type=PERCENT, help="Stop at this share of the card's peak: 70, or 0.7.")
 @click.option("--max-iterations", type=click.IntRange(min=1), help="Rounds at most, no-ops not counted.")
 @click.option("--gpu", type=click.Choice(get_args(Vendor)), help="nvidia insists on a GPU.  [default: auto]")
 @click.option("--continue-anyway", is_flag=True, help="Go on where the policy asks you, or ends at a small gain.")

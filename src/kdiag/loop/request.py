@@ -9,7 +9,7 @@ from kdiag.errors import KdiagError, UsageError
 from kdiag.executors import tilegym
 from kdiag.journal import Start
 from kdiag.loop.kernel_evidence import require_kernel
-from kdiag.loop.target import NO_TARGET, Target, Vendor, from_table, from_toml
+from kdiag.loop.target import METRICS, NO_TARGET, Target, Vendor, from_table, from_toml
 from kdiag.records import Gpu
 from kdiag.rules.load_policies import DEFAULT, Policy, load
 from kdiag.workload import CommandWorkload, Workload
@@ -47,8 +47,8 @@ class Request:
 def completed(request: Request) -> Request:
     """The request with what the journal of the resumed run knows, then the workload's own `[target]`.
 
-    Raises JournalError if `resume` holds no run, UsageError if what is given contradicts it, WorkloadError for a
-    `[target]` that says something else.
+    Raises JournalError if `resume` holds no run, UsageError if what is given contradicts it or lacks a unit, WorkloadError for
+    a `[target]` that says something else.
     """
     if request.resume is not None:
         if request.tilegym or request.test or request.bench:
@@ -63,7 +63,10 @@ def completed(request: Request) -> Request:
             policy=request.policy or start.policy,
             goal=request.goal.over(from_table(asked, str(request.resume))),
         )
-    return replace(request, goal=request.goal.over(from_toml(request.workload)))
+    goal = request.goal.over(from_toml(request.workload))
+    if goal.target_value is not None and goal.target_metric is None:
+        raise UsageError(f"A target value needs its unit: add --target-metric {' or '.join(METRICS)}.")
+    return replace(request, goal=goal)
 
 
 def policy_of(request: Request) -> Policy:

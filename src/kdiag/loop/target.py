@@ -68,6 +68,8 @@ def from_table(table: object, where: str) -> Target:
     numbers = (target.target_value, target.target_pct_of_peak, target.max_iterations)
     if not all(number is None or number > 0 for number in numbers):
         raise WorkloadError(f"{where} has a number that is not above 0.")
+    if (target.target_pct_of_peak or 0) > 100:
+        raise WorkloadError(f"{where} has a target_pct_of_peak above 100.")
     return target
 
 

@@ -48,13 +48,13 @@ def _limits(gpu: Gpu) -> str:
 
 def _table(profile: Profile) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", pad_edge=False)
-    table.add_column("#", justify="right")
-    table.add_column("kernel", max_width=24)  # the only column that gives way when the line is too long
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column("kernel", max_width=24)  # gives way when the line is too long, as the cause does: the wider first
     table.add_column("grid", no_wrap=True)
     for title in ("time", "SM%", "mem%", "DRAM", "roof"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("bottleneck", no_wrap=True)
-    table.add_column("cause (confidence)", no_wrap=True)
+    table.add_column("cause (confidence)")
     for launch in profile.kernels:
         table.add_row(*_row(launch))
     return table
@@ -70,7 +70,7 @@ def _row(launch: LaunchProfile) -> tuple[Text, ...]:
         Text(_time(launch.duration_us)),
         *(Text("-", "dim") if value is None else Text(f"{value:.0f}") for value in figures),
         Text(bottleneck, colour),
-        Text(named(launch.diagnosis.causes[0]), colour),
+        Text(named(launch.diagnosis.causes[0]), colour, no_wrap=True, overflow="ellipsis"),
     )
 
 
