@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.executors.command_bench import ROUNDS, RUNS, plain, timings_of
+from kdiag.executors.command_bench import RUNS, plain, timings_of
 from kdiag.executors.command_output import Measured
 from kdiag.executors.decide import CandidateOutcome, confirmation, decide, needs_confirmation
 from kdiag.executors.paired_statistics import noise_floor, paired_ratio, until_settled
@@ -64,7 +64,7 @@ def by_commands(machine: Machine, rng: np.random.Generator, speedup: float) -> C
     times = np.exp(machine(rng, RUNS)[:, 0])
     times[1::2] /= speedup
     looks = (timings_of([{"n": Measured(ms)} for ms in times[:end].tolist()]) for end in range(3, RUNS + 1, 2))
-    timings = next(timings for timings in looks if plain(timings) or timings[0].samples == ROUNDS)
+    timings = next(timings for timings in looks if plain(timings) or timings[0].samples == RUNS // 2)
     return timings[0]
 
 

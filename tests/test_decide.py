@@ -77,6 +77,14 @@ def test_a_regression_is_a_time_that_grew_by_more_than_2_pct():
     assert decide(outcome(timing(1.2), timing(1 / 1.0199, width=0.0, name="b")), TILEGYM).name == "keep"
 
 
+def test_where_small_gains_add_up_none_is_bought_by_a_loss():
+    both = timing(1.03), timing(0.991, width=0.002, name="b")
+    verdict = decide(outcome(*both), ADAPTIVE)
+    assert (verdict.name, "only 1.0 % faster, and slower in b: 0.991x" in verdict.reason) == ("revert", True)
+    assert decide(outcome(*both), TILEGYM).name == "keep"
+    assert decide(outcome(timing(1.06), both[1]), ADAPTIVE).name == "keep"
+
+
 def test_small_losses_do_not_add_up_to_a_regression():
     loses = (timing(1.3), timing(0.985, name="b"))
     assert decide(outcome(*loses), TILEGYM).name == "keep"
