@@ -148,4 +148,6 @@ def _summary(run: Run, header: RunHeader, reason: str) -> RunSummary:
     if run.files.patches.is_dir():
         files["patches"] = str(run.files.patches)
         hint = f"With a GPU: kdiag auto --resume {shlex.quote(str(run.journal.path.parent))} --yes"
-    return RunSummary(header, tuple(run.iterations), reason, files, hint, run.final, run.strategy.tree.outline(), waiting)
+    return RunSummary(
+        header, tuple(run.iterations), reason, files, hint, run.final, run.strategy.tree.outline(), waiting
+    )
