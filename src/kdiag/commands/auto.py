@@ -89,7 +89,7 @@ def command(*, yes: bool, as_json: bool, **options: Any) -> None:
         if run.arena.bench is None:
             terminal.on_note(NO_GPU)
         try:
-            reason = _execute(run)
+            reason = _execute(run, terminal)
         except AsksUser as question:
             if as_json:
                 _print(_summary(run, header, question.question))
@@ -105,11 +105,12 @@ def _print(summary: RunSummary) -> None:
     click.echo(json.dumps(json_auto.to_json(summary), indent=2))
 
 
-def _execute(run: Run) -> str:
+def _execute(run: Run, terminal: Terminal) -> str:
     try:
         return run.execute()
     except KeyboardInterrupt:
         run.interrupt()
+        terminal.on_note(f"to go on: {_resumption(run)}")
         raise
     except (KdiagError, OSError):
         run.leave_best()
@@ -147,7 +148,11 @@ def _summary(run: Run, header: RunHeader, reason: str) -> RunSummary:
     hint = ""
     if run.files.patches.is_dir():
         files["patches"] = str(run.files.patches)
-        hint = f"With a GPU: kdiag auto --resume {shlex.quote(str(run.journal.path.parent))} --yes"
+        hint = f"With a GPU: {_resumption(run)}"
     return RunSummary(
         header, tuple(run.iterations), reason, files, hint, run.final, run.strategy.tree.outline(), waiting
     )
+
+
+def _resumption(run: Run) -> str:
+    return f"kdiag auto --resume {shlex.quote(str(run.journal.path.parent))} --yes"
