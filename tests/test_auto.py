@@ -13,6 +13,7 @@ pytest.importorskip("cuda.tile")
 pytestmark = pytest.mark.compiler
 
 from auto_runs import RECORDINGS, Project, auto, project
+from kdiag import cli
 from kdiag.executors.edits import registry
 from kdiag.executors.edits.base import Subject
 from kdiag.loop import candidates
@@ -112,6 +113,8 @@ def test_without_a_gpu_candidates_are_compiled_patches(tmp_path: Path, capsys: p
     assert len(patches) == len(ready)
     for patch in patches:
         made.git("apply", "--check", str(patch))
+    assert cli.run(["auto", "--resume", str(made.run_dir), "--yes", "--budget", "0.001"]) == 0
+    assert f"{len(ready)} candidates compiled and wait as patches" in capsys.readouterr().out
     assert made.fingerprint() == before
 
 

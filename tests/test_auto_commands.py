@@ -87,6 +87,14 @@ def test_what_fails_its_tests_or_commits_by_itself_is_not_kept(
     assert summary["speedup"] == 1.0
 
 
+def test_commands_that_want_a_gpu_do_not_make_the_kernel_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    made = commands(tmp_path)
+    code, answer = auto(made, capsys, "--test", "echo Torch not compiled with CUDA enabled; false")
+    assert code == 1
+    assert "kdiag: torch finds no GPU here, and the commands probably need one" in answer["stderr"]
+    assert "not compiled with CUDA" in answer["stderr"]
+
+
 def test_an_iteration_that_takes_too_long_is_ended_and_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):

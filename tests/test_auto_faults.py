@@ -113,6 +113,10 @@ def test_what_stops_a_run_is_one_sentence(
         full.setattr(DeviceBench, "trial", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
         assert "No space left" in said("--run-dir", str(tmp_path / "full"))
         assert made.git("-C", str(tmp_path / "full" / "worktree"), "status", "--porcelain") == ""
+        full.setattr(DeviceBench, "trial", Mock(side_effect=KeyboardInterrupt))
+        code, answer = auto(made, capsys, "--run-dir", str(tmp_path / "full 2"))
+        assert code == 130
+        assert f"to go on: kdiag auto --resume '{tmp_path}/full 2' --yes" in answer["stderr"]
     assert auto(made, capsys)[0] == 0
     journal = made.run_dir / "journal.jsonl"
     journal.write_bytes(journal.read_bytes().replace(b'"event": "iteration"', b"", 1))

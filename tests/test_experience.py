@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from kdiag import cli
+from kdiag.loop.experience import memory
+from kdiag.loop.findings import Findings
 from kdiag.planner.experience import Experience, database
-from kdiag.records import Effect, PastTrial
+from kdiag.records import CompileFailure, Effect, Iteration, PastTrial
 from plan_cases import SOFTMAX, SOFTMAX_CAUSES, diagnosis, find, offer, plan
 
 CAUSE, FEATURES = "special-functions-and-division", ("bfloat16", "gathers")
@@ -39,6 +41,14 @@ def test_what_is_recorded_is_known_to_the_next_run(experience):
         Experience(database(), refuse).record(trial)
     assert Experience(database(), refuse).all() == (FAILED, TRIAL)
     assert Experience(database(), refuse).known() == (FAILED,), "the same two sources count once, the latest"
+
+
+def test_what_ends_without_a_measurement_again_is_not_kept_again():
+    found = Findings({}, diagnosis(), CompileFailure("error", ""), ())
+    no_op = Iteration(1, "H", "all", "", "-", None, None, "no-op", "", source_hash="c")
+    for row in (no_op, no_op, *[replace(no_op, verdict="revert", speedup=0.9)] * 2):
+        memory("softmax_kernel", "sm_90", refuse).remember(row, found, "source", Effect())
+    assert [trial.verdict for trial in Experience(database(), refuse).all()] == ["revert", "revert", "no-op"]
 
 
 def test_what_an_earlier_version_wrote_is_kept(experience):

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from kdiag.commands.file_to_write import writable
 from kdiag.errors import AsksUser, KdiagError, UsageError
+from kdiag.journal import read as read_journal
 from kdiag.loop.auto import Run
 from kdiag.loop.compiler import TARGETS
 from kdiag.loop.request import Request
@@ -21,6 +22,7 @@ from kdiag.reporters import json_auto
 from kdiag.reporters.run_summary import RunHeader, RunSummary
 from kdiag.reporters.terminal_auto import Terminal
 from kdiag.rules.load_policies import DEFAULT, names
+from kdiag.run_state import state
 from kdiag.workload import CommandWorkload
 
 POSITIVE = click.FloatRange(min=0, min_open=True)
@@ -87,7 +89,7 @@ def command(*, yes: bool, as_json: bool, **options: Any) -> None:
         if run.arena.bench is None:
             terminal.on_note(NO_GPU)
         try:
-            reason = _execute(run)
+            reason = _execute(run, terminal)
         except AsksUser as question:
             if as_json:
                 _print(_summary(run, header, question.question))
@@ -103,11 +105,12 @@ def _print(summary: RunSummary) -> None:
     click.echo(json.dumps(json_auto.to_json(summary), indent=2))
 
 
-def _execute(run: Run) -> str:
+def _execute(run: Run, terminal: Terminal) -> str:
     try:
         return run.execute()
     except KeyboardInterrupt:
         run.interrupt()
+        terminal.on_note(f"to go on: {_resumption(run)}")
         raise
     except (KdiagError, OSError):
         run.leave_best()
@@ -137,11 +140,19 @@ def _confirm(plan: Plan) -> None:
 
 
 def _summary(run: Run, header: RunHeader, reason: str) -> RunSummary:
-    files = {"journal": str(run.journal.path)}
+    files, waiting = {"journal": str(run.journal.path)}, 0
+    if run.arena.bench is None:
+        waiting = len(state(read_journal(run.journal.path)).ready)
     if run.files.results.is_file() and run.arena.bench is not None:
         files |= {"results": str(run.files.results), "log": str(run.files.log)}
     hint = ""
     if run.files.patches.is_dir():
         files["patches"] = str(run.files.patches)
-        hint = f"With a GPU: kdiag auto --resume {shlex.quote(str(run.journal.path.parent))} --yes"
-    return RunSummary(header, tuple(run.iterations), reason, files, hint, run.final, run.strategy.tree.outline())
+        hint = f"With a GPU: {_resumption(run)}"
+    return RunSummary(
+        header, tuple(run.iterations), reason, files, hint, run.final, run.strategy.tree.outline(), waiting
+    )
+
+
+def _resumption(run: Run) -> str:
+    return f"kdiag auto --resume {shlex.quote(str(run.journal.path.parent))} --yes"

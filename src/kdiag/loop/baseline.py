@@ -8,6 +8,7 @@ from kdiag.executors.gates.correctness import correctness
 from kdiag.isolate import Died
 from kdiag.loop.attempt import Arena
 from kdiag.records import ConfigurationTiming, Iteration, Observations
+from kdiag.workload import CommandWorkload
 
 
 def measure(arena: Arena, original: str) -> Baseline:
@@ -16,14 +17,18 @@ def measure(arena: Arena, original: str) -> Baseline:
     arena.on_gate("baseline")
     answer = arena.bench.baseline(arena.compiler.path(original))
     if isinstance(answer, Died):
-        raise KdiagError(f"The unedited kernel does not run: {answer.message}; repair it before tuning it.")
-    if not answer.passed:
+        reason, problem = answer.message, f"does not run: {answer.message}; repair it before tuning it."
+    elif answer.passed:
+        return answer
+    else:
         wrong = next(check for check in answer.checks if not check.passed)
+        cure = "correct the kernel, the reference or the tolerance first"
+        reason, problem = wrong.reason, f"is wrong in {wrong.configuration} ({wrong.reason}); {cure}."
+    if isinstance(arena.compiler.workload, CommandWorkload) and arena.bench.gpu() is None:
         raise KdiagError(
-            f"The unedited kernel is wrong in {wrong.configuration} ({wrong.reason}); correct the kernel, the "
-            "reference or the tolerance first."
+            f"torch finds no GPU here, and the commands probably need one ({reason}); run kdiag where one is."
         )
-    return answer
+    raise KdiagError(f"The unedited kernel {problem}")
 
 
 def row(answer: Baseline, seconds: float) -> Iteration:

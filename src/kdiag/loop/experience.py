@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import metadata
+from operator import attrgetter
 
 from kdiag import __version__
 from kdiag.loop.findings import Findings
@@ -17,6 +18,7 @@ FEATURES = (
     *("mma", "gathers", "scatters", "indirect_gathers", "loads", "loads_in_loops", "stores", "exponentials"),
     *("exact_divisions", "atomics", "persistent_loops", "swizzles"),
 )
+_same = attrgetter("kernel", "architecture", "toolchain", "parent_hash", "candidate_hash", "verdict")
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Memory:
 
     def remember(self, row: Iteration, findings: Findings, parent: str, effect: Effect) -> None:
         """Keep what became of a candidate of the source `parent`, and what it did; one that waits for a GPU has not been
-        tried.
+        tried, and what ended again without a measurement is known.
         """
         if row.verdict == "ready":
             return
@@ -55,7 +57,8 @@ class Memory:
             configurations=len(row.timings),
             effect=effect,
         )
-        self.store.record(trial)
+        if trial.speedup is not None or _same(trial) not in map(_same, self.known):
+            self.store.record(trial)
 
 
 def memory(kernel: str, target: str, warn: Callable[[str], None]) -> Memory:
