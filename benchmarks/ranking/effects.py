@@ -25,11 +25,12 @@ CLAIMS = {
     "J": "variable",
     "K": "1.1 to 1.7 times",
 }
+SURE = 1.01
 HEAD = """# What each edit does to the time
 
 {gpu}, {date}, clocks free, cold L2. Every variant of every edit alone, on {kernels} kernels with a naive start (`examples/`, `benchmarks/kernels/`,
 `benchmarks/ranking/held_out/`), correct on poisoned buffers and fresh inputs, then timed interleaved with the unedited kernel: the median of the paired
-ratios, over all configurations, for the best with the widest 95 % interval of any. "Best" and "worst" are of the variants that were timed. "Not timed" are variants that
+ratios, over all configurations, for the best with the widest 95 % interval of any, where that is wider than 1 %. "Best" and "worst" are of the variants that were timed. "Not timed" are variants that
 compile to the machine code of another (same), are wrong, or gave no answer. "Playbook" is the gain that the published playbook names, on no particular card.
 
     PYTHONPATH=src:benchmarks python benchmarks/ranking/measure.py STEPS.json.xz
@@ -52,7 +53,7 @@ def sections(rows: Sequence[Row]) -> Iterator[str]:
             yield f"No variant that compiles to other code changes the time of these by 2 %: {', '.join(idle)}.\n"
         if len(idle) == len(kernels):
             continue
-        yield "| kernel | best | worst | timed | not timed |\n|---|---|---|---|---|"
+        yield "| kernel | best | worst | not timed |\n|---|---|---|---|"
         yield from (_line(kernel, steps) for kernel, steps in kernels.items() if kernel not in idle)
 
 
@@ -67,12 +68,12 @@ def _line(kernel: str, steps: list[Step]) -> str:
     others = Counter(_fate(step) for step in steps if step.speedup is None)
     left = ", ".join(f"{count} {fate}" for fate, count in others.items())
     worst = f"{timed[-1].variant} {timed[-1].speedup:.2f}" if len(timed) > 1 else ""
-    return f"| {kernel} | {_told(timed[0]) if timed else '-'} | {worst} | {len(timed)} | {left} |"
+    return f"| {kernel} | {_told(timed[0]) if timed else '-'} | {worst} | {left} |"
 
 
 def _told(step: Step) -> str:
     low, high = min(each.low for each in step.timings), max(each.high for each in step.timings)
-    return f"{step.variant} {step.speedup:.2f} [{low:.2f}, {high:.2f}]"
+    return f"{step.variant} {step.speedup:.2f}" + (f" [{low:.2f}, {high:.2f}]" if high > SURE * low else "")
 
 
 def _fate(step: Step) -> str:
