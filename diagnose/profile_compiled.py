@@ -44,7 +44,7 @@ def profile_compiled(workload: Workload, target: str, kernel: str | None) -> Pro
     """
     (answer,) = compile_workload(workload, [workload.kernel_file], target, timeout_s=TIMEOUT_S)
     if isinstance(answer, CompileFailure):
-        raise _failure(answer, workload, target)
+        raise failure_of(answer, workload, target)
     chosen = _matching(answer, kernel)
     facts = read_source(read_text(workload.kernel_file), workload.kernel_file.name)
     work = isolate.run(work_of, WorkRequest(workload, target), timeout_s=TIMEOUT_S)
@@ -134,7 +134,7 @@ def _capability(target: str) -> str:
     return f"{number[:-1]}.{number[-1]}"
 
 
-def _failure(failure: CompileFailure, workload: Workload, target: str) -> KdiagError:
+def failure_of(failure: CompileFailure, workload: Workload, target: str) -> KdiagError:
     """One sentence for each way to fail; without a kernel it was the workload that failed, before any compilation."""
     if failure.kind == "unavailable":
         return ToolMissing(failure.message)

@@ -138,6 +138,12 @@ def test_a_workload_that_cannot_be_read(
     assert len(error.strip().splitlines()) == 1
 
 
+def test_a_plan_refuses_a_named_workload_that_fails(workload: Path, capsys: pytest.CaptureFixture[str]):
+    broken(workload, '[{"n": 64}, {"n": 100}]', "1 / 0", "workload.py")
+    assert run(["plan", str(workload / "scale.py"), "--workload", str(workload)]) == 1
+    assert "division by zero (workload.py:6)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [

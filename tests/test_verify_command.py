@@ -74,6 +74,8 @@ def test_a_gpu_on_which_nothing_could_be_checked_is_a_failure(
         ("y = torch.empty_like(x)", "y = x", "emulation", "it changes the input 'x'"),
         (DIVISION, "values @ largest", "compile", "error"),
         ("def scaled(x", "def scaled(x, z", "compile", "TypeError"),
+        ("def scaled(x", "def other(x", "compile", "module 'variant.py' has no attribute 'scaled'"),
+        ("def scaled(x", "def scaled((x", "compile", "(variant.py, line "),
     ],
 )
 def test_a_wrong_edit_fails(

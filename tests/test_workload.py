@@ -75,9 +75,9 @@ def test_mistakes_in_a_toml(tmp_path: Path, text: str, sentence: str):
 
 
 def test_what_a_module_lacks_is_said_of_the_users_file(tmp_path: Path):
-    candidate = tmp_path / "0f3a.py"
+    candidate = tmp_path / "softmax.py"
     candidate.write_text("VALUE = 1\n")
-    module = load_kernel(tmp_path / "softmax.py", candidate)
+    module = load_kernel(candidate, candidate)
     with pytest.raises(AttributeError, match=r"^module 'softmax.py' has no attribute 'launch'$") as raised:
         module.launch()
     assert [frame.name for frame in raised.traceback] == ["test_what_a_module_lacks_is_said_of_the_users_file"]

@@ -29,7 +29,9 @@ def compile_workload(
 
     requests = [CompileRequest(workload, source, target, cache_folder()) for source in sources]
     answers = isolate.run_all(compile_source, requests, at_once=os.cpu_count() or 1, timeout_s=timeout_s)
-    return tuple(CompileFailure(each.kind, each.message) if isinstance(each, Died) else each for each in answers)
+    return tuple(
+        CompileFailure(each.kind, each.message + each.raised_at) if isinstance(each, Died) else each for each in answers
+    )
 
 
 def cannot_compile() -> str | None:

@@ -105,7 +105,7 @@ def _evidence(captured: Captured, compiled: Compiled, request: CompileRequest, s
         shared_bytes=resources.shared_bytes,
         code_bytes=resources.code_bytes,
         code_hash=resources.code_hash,
-        remarks=tuple(_named(remark, request.source) for remark in parse(compiled.remarks)),
+        remarks=tuple(_named(remark, request) for remark in parse(compiled.remarks)),
         seconds=seconds,
         threads=resources.threads,
         occupancy_pct=fit.occupancy_pct if fit else None,
@@ -156,8 +156,8 @@ def _front_end_message(error: ct.TileError) -> str:
     return f"{text} ({Path(file).name}:{line})" if line and file else text
 
 
-def _named(remark: Remark, source: Path) -> Remark:
+def _named(remark: Remark, request: CompileRequest) -> Remark:
     """Remarks in the edited file name it without its folder, as the facts of its source do."""
-    if Path(remark.where.file).resolve() != source.resolve():
+    if Path(remark.where.file).resolve() != request.source.resolve():
         return remark
-    return replace(remark, where=replace(remark.where, file=source.name))
+    return replace(remark, where=replace(remark.where, file=request.workload.kernel_file.name))

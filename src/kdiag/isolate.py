@@ -36,6 +36,7 @@ Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 
 LOG = "output.log"
+OURS = f"{Path(__file__).parent}{os.sep}"
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"  # read when NumPy is imported
 # torch imports _dynamo for the first arithmetic on a meta tensor, 1.5 s in every child if not here once.
 PRELOAD = (
@@ -59,9 +60,14 @@ class Died:
 
     @property
     def raised_at(self) -> str:
-        """The last place, " (file.py:7)", that a traceback in the output names; "" if there is none."""
-        places = re.findall(r'^  File "([^"]+)", line (\d+)', self.output, re.MULTILINE)
-        return f" ({Path(places[-1][0]).name}:{places[-1][1]})" if places else ""
+        """The last place, " (file.py:7)", that a traceback in the output names outside kdiag and what is installed.
+
+        "" if there is none, or the message names it.
+        """
+        found = re.findall(r'^  File "([^"]+)", line (\d+)', self.output, re.MULTILINE)
+        places = [each for each in found if "site-packages" not in each[0] and not each[0].startswith(OURS)]
+        name, line = (Path(places[-1][0]).name, places[-1][1]) if places else ("", "")
+        return f" ({name}:{line})" if name and f"({name}, line {line})" not in self.message else ""
 
 
 # Variables that the children of this thread get besides, such as the GPU that they are to see.

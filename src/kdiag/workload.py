@@ -176,13 +176,11 @@ def read_source(path: Path) -> str:
         raise WorkloadError(f"{path} is not UTF-8 text; save it as that, or name the .py file of the kernel.") from None
 
 
-def load_module(
-    path: Path, *, search: Path, source_hash: str | None = None, version_of: Path | None = None
-) -> ModuleType:
+def load_module(path: Path, *, search: Path, source_hash: str | None = None) -> ModuleType:
     """Import the file `path` under a name of its own, with `search` first on `sys.path`. Child processes only.
 
     With `source_hash` (SHA-256 of the text) the import proves that what was measured is what was written:
-    raises WorkloadError if the file says something else. What it lacks is said of the file, or of `version_of`.
+    raises WorkloadError if the file says something else. What it lacks is said of the file.
     """
     _read_verified(path, source_hash)
     if str(search) not in sys.path:
@@ -193,7 +191,7 @@ def load_module(
         raise WorkloadError(f"{path} cannot be imported; a kernel or workload is a .py file.")
     module = importlib.util.module_from_spec(spec)
     # A module of that name is asked last (PEP 562), which leaves no frame of kdiag's in the traceback.
-    vars(module)["__getattr__"] = partial(getattr, ModuleType((version_of or path).name))
+    vars(module)["__getattr__"] = partial(getattr, ModuleType(path.name))
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
@@ -220,7 +218,7 @@ def load_kernel(kernel_file: Path, source: Path, *, source_hash: str | None = No
     """
     folder, name = member_of(kernel_file)
     if "." not in name:
-        return load_module(source, search=kernel_file.parent, source_hash=source_hash, version_of=kernel_file)
+        return load_module(source, search=kernel_file.parent, source_hash=source_hash)
     data = _read_verified(source, source_hash)
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from kdiag import workload as workloads
 from kdiag.commands.file_to_write import writable
+from kdiag.diagnose.profile_compiled import failure_of
 from kdiag.errors import UsageError
 from kdiag.journal import read as read_journal
 from kdiag.loop.brief import BriefRequest, brief
@@ -16,11 +17,11 @@ from kdiag.loop.candidates import PlanRequest, Rounding, plan
 from kdiag.loop.compiler import TARGETS, Compiler
 from kdiag.loop.findings import choose_kernel, gather
 from kdiag.planner.experience import Experience, database
-from kdiag.records import Brief
+from kdiag.records import Brief, Compilation, CompileFailure
 from kdiag.reporters import json_brief, json_plan, markdown_brief, terminal_plan
 from kdiag.reporters.markdown import write_atomically
 from kdiag.run_state import state
-from kdiag.workload import CommandWorkload
+from kdiag.workload import CommandWorkload, Workload
 
 
 @click.command("plan")
@@ -83,6 +84,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     declares = isinstance(described, CommandWorkload) or (described is not None and described.declares_tolerance)
     with tempfile.TemporaryDirectory(prefix="kdiag-plan-") as folder:
         compiler = Compiler(described, kernel_file.name, target, Path(folder))
+        if workload is not None and isinstance(described, Workload):
+            _require_launches(described, compiler.compile_one(source), target)
         findings = gather(source, name, compiler, report)
         rounding: Rounding = "no" if exact else "yes" if allow_rounding or declares else "ask"
         trials = () if no_experience else Experience(database(), _note).known()
@@ -99,6 +102,12 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     console = Console()
     terminal_plan.render_diagnosis(findings.diagnosis, console)
     terminal_plan.render(suggestions, name, target, console, verbose=verbose)
+
+
+def _require_launches(named: Workload, compiled: Compilation, target: str) -> None:
+    """Raise WorkloadError if a workload that the user named fails before anything is compiled."""
+    if isinstance(compiled, CompileFailure) and compiled.kind == "error" and not compiled.kernel:
+        raise failure_of(compiled, named, target)
 
 
 def _note(text: str) -> None:

@@ -54,7 +54,8 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     described = _workload(before, after, workload)
     texts = read_source(before), read_source(after)
-    request = VerifyRequest(*texts, described, choose_kernel(texts[0], str(before), kernel), target, edit, exact)
+    name = choose_kernel(texts[0], str(before), kernel)
+    request = VerifyRequest(*texts, described, name, target, after.name, edit, exact)
     verified = verify(request, lambda note: click.echo(f"note: {note}", err=True))
     records = verified.records
     if as_json:

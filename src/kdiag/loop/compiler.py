@@ -1,7 +1,7 @@
 """Candidate sources on disk, each compiled once."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +19,8 @@ TIMEOUT_S = 20.0  # a kernel compiles in 0.2 to 1 s; tiles that take longer spil
 class Compiler:
     """Compiles variants of one kernel file for one target and remembers what each said.
 
-    `folder` receives a file for every source, `<hash>/<kernel file name>`, which is also what a bench imports.
+    `folder` receives a file for every source, `<hash>/<kernel file name>`, which is also what a bench imports; `names`
+    are those of sources that the user has in files of other names, by hash, for messages.
     """
 
     workload: Workload | CommandWorkload | None
@@ -27,13 +28,15 @@ class Compiler:
     target: str
     folder: Path
     known: dict[str, Compilation] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._asked = AskedOnce(self.known)
 
     def path(self, source: str) -> Path:
         """The file that holds exactly this source; several threads may ask for it."""
-        path = self.folder / source_hash(source)[:16] / self.file_name
+        key = source_hash(source)
+        path = self.folder / key[:16] / self.names.get(key, self.file_name)
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
             part = path.with_name(f"{path.name}.{threading.get_ident()}")

@@ -13,12 +13,13 @@ from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.inspection import Pair, inspect
 from kdiag.records import GateRecord, Gpu, Proposal, failed
-from kdiag.workload import Workload
+from kdiag.workload import Workload, source_hash
 
 
 @dataclass(frozen=True)
 class VerifyRequest:
-    """Two versions of the workload's kernel file. `edit` is what is said to have made the second, as "H" or "H:exp2".
+    """Two versions of the workload's kernel file. `edit` is what is said to have made the second, as "H" or "H:exp2",
+    and `after_name` its file's name.
 
     `exact`: not a bit of the result may change, whatever the edit says.
     """
@@ -28,6 +29,7 @@ class VerifyRequest:
     workload: Workload
     kernel: str
     target: str
+    after_name: str
     edit: str | None = None
     exact: bool = False
 
@@ -44,7 +46,8 @@ def verify(request: VerifyRequest, on_note: Callable[[str], None]) -> Verified:
     """Gates 1 to 6. Raises KdiagError if the edit does not apply to the first version."""
     with tempfile.TemporaryDirectory(prefix="kdiag-verify-") as folder:
         name = request.workload.kernel_file.name
-        compiler = Compiler(request.workload, name, request.target, Path(folder))
+        names = {source_hash(request.after): request.after_name}
+        compiler = Compiler(request.workload, name, request.target, Path(folder), names=names)
         planned = _planned(request, compiler)
         pair = Pair(
             request.before,
