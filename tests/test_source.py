@@ -53,7 +53,6 @@ def test_examples_are_read(path: Path):
     assert [(k.name, k.where.line, k.where.column) for k in facts.kernels] == [
         (n.name, n.lineno, n.col_offset) for n in defined
     ]
-    assert {launch.kernel for launch in facts.launches} == {k.name for k in facts.kernels}
 
 
 @pytest.mark.parametrize(
@@ -107,7 +106,7 @@ def test_every_way_to_import(imports: str, prefix: str):
 
 def test_other_packages_do_not_count():
     text = "import triton as ct\n@ct.kernel\ndef k(x):\n    ct.load(x, 0, 1)\n"
-    assert read_source(text, "k.py") == SourceFacts((), ())
+    assert read_source(text, "k.py") == SourceFacts(())
 
 
 def test_constants_under_any_alias():
@@ -192,21 +191,6 @@ def test_products_and_views():
     assert [(access.kind, access.array) for access in found.accesses] == [("load", "v"), ("store", "v")]
 
 
-def test_launches():
-    text = (
-        "import cuda.tile as ct\nfrom cuda.tile.tune import exhaustive_search\n"
-        "import cuda.tile_experimental as old\n"
-        "class Op:\n    def forward(ctx):\n        ct.launch(s, g, k.replace_hints(occupancy=2), ())\n"
-        "def tune():\n    exhaustive_search(c, s, g, k, a)\n    old.autotune_launch(s, grid_fn=g, kernel=k)\n"
-    )
-    launches = read_source(text, "k.py").launches
-    assert [(found.kernel, found.function, found.how) for found in launches] == [
-        ("k.replace_hints(occupancy=2)", "Op.forward", "launch"),
-        ("k", "tune", "exhaustive_search"),
-        ("k", "tune", "autotune_launch"),
-    ]
-
-
 def test_unknown_kernel_names_those_there_are():
     facts = read_source("import cuda.tile as ct\n@ct.kernel\ndef here(): pass\n", "k.py")
     with pytest.raises(UsageError, match="here"):
@@ -214,7 +198,7 @@ def test_unknown_kernel_names_those_there_are():
 
 
 def test_first_place_is_given():
-    observed = from_source(SourceFacts((kernel("t = ct.load(x, 0, 1)\nct.load(y, 0, 1)"),), ()), "k")
+    observed = from_source(SourceFacts((kernel("t = ct.load(x, 0, 1)\nct.load(y, 0, 1)"),)), "k")
     where = observed["source.loads"].where
     assert where is not None
     assert (where.file, where.line, where.column) == ("k.py", 5, 8)

@@ -51,14 +51,13 @@ def test_hints_given_elsewhere_and_by_target():
         "wide = f.replace_hints(num_ctas=2)\n"
         "def go(c):\n    tuned = wide.replace_hints(**c.hints)\n    ct.launch(s, g, tuned, a)\n"
     )
-    facts = read(text)
-    (found,) = facts.kernels
+    (found,) = read(text).kernels
     assert found.hints_by_target == {"occupancy": {"sm_80": "2", "default": "4"}}
     assert [(hints.values, hints.where.line) for hints in found.replaced_hints] == [
         ({"num_ctas": "2"}, 5),
         ({"**": "c.hints"}, 7),
     ]
-    assert (found.names, facts.launches[0].kernels) == (("wide",), ("f",))
+    assert found.names == ("wide",)
 
 
 def test_names_by_star_and_annotations_as_text():
@@ -73,67 +72,6 @@ def test_names_by_star_and_annotations_as_text():
     assert [access.kind for access in found.accesses] == ["store", "load"]
     assert [(helper.name, helper.resolved) for helper in found.helpers] == [("max", True)]
     assert [call.name for call in found.math] == ["/"]
-
-
-LAUNCHES = """
-from cuda.tile.tune import exhaustive_search
-import cuda.tile_experimental as old
-SPACE = [1, 2]
-cache = {}
-@ct.kernel
-def first(x): pass
-@ct.kernel
-def second(x): pass
-def made(fast):
-    @ct.kernel(occupancy=fast)
-    def inner(x): pass
-    return inner
-def configs(): yield 1
-def tuned(x):
-    best = exhaustive_search(list(configs()), stream, lambda c: (c, 1), first, args).best
-    cache[x] = (best, first.replace_hints(occupancy=best))
-    config, kernel = cache[x]
-    ct.launch(stream, (config, 1), kernel, args)
-class Op:
-    def forward(ctx, x):
-        for kernel in (first, second):
-            ct.launch(stream, grid(x), kernel, args)
-        ct.launch(stream, grid(x), made(2), args)
-        old.autotune_launch(stream, grid_fn=grid, kernel=second, args_fn=f, search_space=SPACE)
-def older(autotuner, kernel):
-    autotuner(stream, grid_fn=grid, kernel=second, args_fn=f)
-    ct.launch(stream, (1,), kernel, args)
-"""
-
-
-def test_launches_know_their_kernels_grids_and_search_spaces():
-    launches = read(LAUNCHES).launches
-    assert [(site.how, site.function, site.kernels, site.grid) for site in launches] == [
-        ("exhaustive_search", "tuned", ("first",), "lambda c: (c, 1)"),
-        ("launch", "tuned", ("first",), "(config, 1)"),
-        ("launch", "Op.forward", ("first", "second"), "grid(x)"),
-        ("launch", "Op.forward", ("inner",), "grid(x)"),
-        ("autotune_launch", "Op.forward", ("second",), "grid"),
-        ("autotune_launch", "older", ("second",), "grid"),
-        ("launch", "older", (), "(1,)"),
-    ]
-    spaces = [site.search_space for site in launches]
-    assert [(s.text, s.definition.line) for s in spaces if s is not None and s.definition is not None] == [
-        ("list(configs())", 15),
-        ("SPACE", 5),
-    ]
-
-
-def test_registrations():
-    found = read(
-        "@register_impl('softmax', backend='cutile')\ndef softmax(x): pass\n"
-        "backend.register_impl('gelu', 'cutile')(made)\n@register_impl(NAME, backend='cutile')\ndef other(): pass\n"
-    ).registrations
-    assert [(entry.operator, entry.backend, entry.function) for entry in found] == [
-        ("softmax", "cutile", "softmax"),
-        ("gelu", "cutile", "made"),
-        (None, "cutile", "other"),
-    ]
 
 
 def test_imports_are_found_beside_the_file(tmp_path: Path):

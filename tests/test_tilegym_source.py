@@ -1,4 +1,4 @@
-"""Every kernel, launch and registration of a TileGym checkout, against an independent count by Python's own parser."""
+"""Every kernel of a TileGym checkout, against an independent count by Python's own parser."""
 
 import ast
 import os
@@ -15,7 +15,6 @@ CHECKOUT = os.environ.get("TILEGYM_DIR")
 OPERATORS = Path(CHECKOUT or ".") / "src" / "tilegym" / "ops" / "cutile"
 FILES = sorted(OPERATORS.rglob("*.py")) if CHECKOUT else []
 pytestmark = pytest.mark.skipif(not FILES, reason="TILEGYM_DIR names no checkout of TileGym")
-STARTERS = ("ct.launch", "exhaustive_search", "ct.tune.exhaustive_search", "ct_experimental.autotune_launch")
 
 
 def decorated(tree: ast.AST) -> Iterator[tuple[str, int]]:
@@ -36,9 +35,6 @@ def test_everything_in_the_file_is_listed(path: Path):
     text = path.read_text("utf-8")
     tree, facts = ast.parse(text), read_source(text, path.name, beside(path))
     assert sorted((kernel.name, kernel.where.line) for kernel in facts.kernels) == sorted(decorated(tree))
-    assert sorted(site.where.line for site in facts.launches) == calls(tree, *STARTERS)
-    assert len(facts.registrations) == len(calls(tree, "register_impl"))
-    assert all(site.kernels for site in facts.launches), "a launch whose kernel was not found"
     assert not any(kernel.unresolved for kernel in facts.kernels)
     for kernel in facts.kernels:
         assert kernel.accesses

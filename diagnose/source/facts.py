@@ -11,7 +11,6 @@ from typing import Literal
 from kdiag.records import Place
 
 AccessKind = Literal["load", "store", "gather", "scatter"]
-LaunchKind = Literal["launch", "autotune_launch", "exhaustive_search"]
 # What an index is made of: the number of a tile; element offsets by an affine rule (`bid * T + arange(T)`); values that
 # the kernel has read from memory; one element. "unknown" is anything else, such as an index made by an unknown function.
 IndexForm = Literal["tile-index", "affine", "indirect", "scalar", "unknown"]
@@ -169,45 +168,7 @@ class KernelFacts:
 
 
 @dataclass(frozen=True)
-class SearchSpace:
-    """What a kernel is tuned over: the text at the call, and where the function or list it names is defined."""
-
-    text: str
-    where: Place
-    definition: Place | None = None
-
-
-@dataclass(frozen=True)
-class LaunchSite:
-    """A call that starts or tunes a kernel. `function` is the dotted name of what encloses it, "" at the top.
-
-    `kernel` is the text of the kernel argument, `kernels` the kernels of this file that it can be: followed through
-    variables, caches and functions, and empty where that leads nowhere. `grid` is the text of the grid.
-    """
-
-    kernel: str
-    function: str
-    where: Place
-    how: LaunchKind
-    grid: str | None = None
-    kernels: tuple[str, ...] = ()
-    search_space: SearchSpace | None = None
-
-
-@dataclass(frozen=True)
-class Registration:
-    """`register_impl(operator, backend=...)`: the operator that a function implements, None where not a literal."""
-
-    operator: str | None
-    backend: str | None
-    function: str
-    where: Place
-
-
-@dataclass(frozen=True)
 class SourceFacts:
-    """The kernels, launches and registrations of one file, in the order of the text."""
+    """The kernels of one file, in the order of the text."""
 
     kernels: tuple[KernelFacts, ...]
-    launches: tuple[LaunchSite, ...]
-    registrations: tuple[Registration, ...] = ()

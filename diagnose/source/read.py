@@ -8,13 +8,9 @@ from kdiag.diagnose.source.facts import (
     Hints,
     IndexForm,
     KernelFacts,
-    LaunchKind,
-    LaunchSite,
     Loop,
     MathCall,
     Product,
-    Registration,
-    SearchSpace,
     SourceFacts,
 )
 from kdiag.diagnose.source.text import Resolver
@@ -27,14 +23,10 @@ __all__ = [
     "Hints",
     "IndexForm",
     "KernelFacts",
-    "LaunchKind",
-    "LaunchSite",
     "Loop",
     "MathCall",
     "Product",
-    "Registration",
     "Resolver",
-    "SearchSpace",
     "SourceFacts",
     "read_source",
 ]
@@ -46,12 +38,9 @@ def read_source(source: str, file: str, resolve: Resolver | None = None) -> Sour
     Raises UsageError if the text is not Python, or nests too deeply to be read.
     """
     from kdiag.diagnose.source.kernels import kernel_makings, kernels_of
-    from kdiag.diagnose.source.launches import launches_of, registrations_of
     from kdiag.diagnose.source.module import Program, too_deep
 
     with too_deep(file):
         program = Program(resolve)
         module = program.parse(source, file)
-        makings = kernel_makings(module)
-        kernels = kernels_of(module, makings, program)
-        return SourceFacts(kernels, launches_of(module, makings), registrations_of(module))
+        return SourceFacts(kernels_of(module, kernel_makings(module), program))
