@@ -239,21 +239,18 @@ def test_a_child_left_behind_does_not_hold_the_lock(tmp_path: Path):
 # ---- state
 
 
-def test_the_state_says_what_was_tried_what_is_best_and_what_waits():
+def test_the_state_says_what_is_best_and_what_waits():
     run = state(EVENTS)
-    assert run.tried == {("H", "exp2"), ("A", "")}
     assert run.best_commit == "c" * 40
     assert run.ready == (WAITS,)
     assert run.tree == {"open": ["B"], "weight": math.inf, "nested": {"a": [1, None, True]}}
-    assert run.stop == Stop("no GPU", "2026-01-02T03:05:05+00:00")
     assert run.start is START
 
 
-def test_a_ready_candidate_that_was_measured_no_longer_waits_and_a_resumed_run_has_not_stopped():
+def test_a_ready_candidate_that_was_measured_no_longer_waits():
     measured = IterationDone(replace(READY, n=4, verdict="revert"))
     run = state((*EVENTS, Resumed("NVIDIA H200", "0.1.0", "later"), measured))
     assert run.ready == ()
-    assert run.stop is None
 
 
 def test_before_anything_was_kept_the_base_is_best():

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kdiag.journal import CandidateReady, Event, IterationDone, Resumed, Start, Stop, Tree
+from kdiag.journal import CandidateReady, Event, IterationDone, Start, Tree
 from kdiag.records import Iteration
 
 
@@ -11,17 +11,14 @@ from kdiag.records import Iteration
 class RunState:
     """Where a run stands: what is needed to go on with it.
 
-    `best_commit` is the last kept one, else the base; `tried` holds (optimization, variant) of all candidates
-    that were judged; `ready` those that wait for a GPU; `stop` is None in a run that was killed or goes on.
+    `best_commit` is the last kept one, else the base; `ready` holds the candidates that wait for a GPU.
     """
 
     start: Start
     iterations: tuple[Iteration, ...]
-    tried: frozenset[tuple[str, str]]
     best_commit: str
     ready: tuple[CandidateReady, ...]
     tree: Mapping[str, object] | None
-    stop: Stop | None
 
 
 def state(events: Iterable[Event]) -> RunState:
@@ -31,17 +28,14 @@ def state(events: Iterable[Event]) -> RunState:
     # What is found out about an iteration later is a record of its own, and counts.
     last_of = {event.iteration.n: event.iteration for event in events if isinstance(event, IterationDone)}
     rows = tuple(last_of.values())
-    tried = frozenset((row.optimization, row.variant) for row in rows if row.n > 0 and row.verdict != "ready")
+    tried = {(row.optimization, row.variant) for row in rows if row.n > 0 and row.verdict != "ready"}
     kept = [row.commit for row in rows if row.verdict == "keep" and row.commit is not None]
     ready = {(e.optimization, e.variant): e for e in events if isinstance(e, CandidateReady)}
     trees = [event.state for event in events if isinstance(event, Tree)]
-    last = [event for event in events if isinstance(event, Stop | Resumed)][-1:]
     return RunState(
         start=start,
         iterations=rows,
-        tried=tried,
         best_commit=kept[-1] if kept else start.base_commit,
         ready=tuple(event for key, event in ready.items() if key not in tried),
         tree=trees[-1] if trees else None,
-        stop=last[0] if last and isinstance(last[0], Stop) else None,
     )
