@@ -13,8 +13,8 @@ from source_text import Text
 from wrong_edit_operators import ALL
 
 ROOT = Path(__file__).parents[1]
-# The kernels, and for the bundled examples configurations that are small enough to be run hundreds of times. No two
-# dimensions have the same number of tiles, or a loop over the wrong one would do the right thing.
+# The kernels, and for those with a workload of real size configurations that are small enough to be run hundreds of times.
+# No two dimensions have the same number of tiles, or a loop over the wrong one would do the right thing.
 SMALL: dict[str, list[dict[str, object]]] = {
     "softmax": [{"rows": 3, "columns": 17, "dtype": "bfloat16"}, {"rows": 2, "columns": 64, "dtype": "float16"}],
     "rms_norm": [{"rows": 5, "columns": 29, "dtype": "bfloat16"}, {"rows": 2, "columns": 64, "dtype": "float16"}],
@@ -24,10 +24,16 @@ SMALL: dict[str, list[dict[str, object]]] = {
         {"m": 5, "n": 128, "k": 64, "dtype": "bfloat16"},
     ],
     "vector_add": [{"n": 1500, "dtype": "float32"}, {"n": 7, "dtype": "float32"}],
+    "rope": [{"positions": 5, "heads": 3, "width": 16}, {"positions": 2, "heads": 4, "width": 8}],
+    "stencil": [{"n": 71}, {"n": 32}],
+    "swizzled_matmul": [{"m": 40, "n": 50, "k": 55}, {"m": 32, "n": 32, "k": 32}],
+    "transpose": [{"rows": 19, "columns": 37}, {"rows": 32, "columns": 32}],
 }
 FOLDERS = {
-    **{name: ROOT / "examples" / name for name in SMALL},
-    **{path.name: path for path in sorted((ROOT / "tests" / "kernels").iterdir()) if path.is_dir()},
+    file.parent.name: file.parent
+    for room in ("examples", "benchmarks/kernels", "tests/kernels")
+    for file in sorted((ROOT / room).glob("*/workload.py"))
+    if room == "tests/kernels" or file.parent.name in SMALL
 }
 
 UNTIMED = """
@@ -88,6 +94,6 @@ def kernel_file(kernel: str) -> Path:
 
 
 def workload_text(kernel: str) -> str:
-    """The kernel's workload: of an example with small configurations alone, of the others with what only timing asks."""
+    """The kernel's workload: with small configurations alone, or with what only timing asks."""
     text = (FOLDERS[kernel] / "workload.py").read_text()
     return f"{text}\n\ndef edge_configs():\n    return {SMALL[kernel]!r}\n" if kernel in SMALL else text + UNTIMED

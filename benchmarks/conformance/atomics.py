@@ -3,7 +3,7 @@
 from typing import Any
 
 import cuda.tile as ct
-from case import EXACT, Case, Data, family_of, out, small, ulps
+from case import Case, Data, family_of, out, small, ulps
 from cuda.tile import MemoryOrder, MemoryScope
 
 case = family_of("atomics")
@@ -99,8 +99,8 @@ def cases() -> list[Case]:
         for d in FLOATS
     ]
     bound = ulps(32, "at most 32 positive terms, added in any order")
-    rounded = (Data("float32", (BLOCKS * N,), "positive"), initial("float32", N, fill="positive"))
-    found.append(Case("atomic_add-float32-rounded", "atomics", across("atomic_add"), rounded, bound, (BLOCKS,)))
+    rounded = Data("float32", (BLOCKS * N,), "positive"), initial("float32", N, fill="positive")
+    found.append(case("atomic_add-float32-rounded", across("atomic_add"), *rounded, tolerance=bound, grid=(BLOCKS,)))
     where = Data("int32", (N,), ONCE)
     for op, types in (("add", ("int32", "float32", "float16")), ("xchg", ("int32", "float32", "int64", "float64")),
                       ("max", ("int32", "uint64")), ("min", ("int64", "uint32")), ("xor", ("int32",))):  # fmt: skip
@@ -138,5 +138,5 @@ def memory_forms() -> list[Case]:
         for d in ("int32", "uint64") if op != "add" else ("int32", "uint64", "float32", "float16"):
             name = f"atomic_store_{op}"
             arguments = small(d, 12, 8), initial(d, 3, 13)
-            found.append(Case(f"{name}-{d}", "atomics", view(name), arguments, EXACT, (3,)))
+            found.append(case(f"{name}-{d}", view(name), *arguments, grid=(3,)))
     return found

@@ -4,9 +4,11 @@ from typing import Any
 
 import cuda.tile as ct
 from bits import DTYPES, FLOATS, INTEGERS, SIGNED, width
-from case import EXACT, Case, Data, Tolerance, out, unspecified
+from case import EXACT, Case, Data, Tolerance, family_of, out, unspecified
 from comparing import cutile
 from cuda.tile import RoundingMode as Mode
+
+case = family_of("cast")
 
 N = 32
 OUTSIDE = unspecified("neither cuTile nor the IR says what a value outside the target's range becomes")
@@ -88,8 +90,12 @@ def constructor_kernel(x, y):
 
 
 def cast(source: str, target: str, fill: Any, label: str = "", tolerance: Tolerance = EXACT) -> Case:
-    arguments = (Data(source, (N,), fill), out(target, N))
-    return Case(f"cast-{source}-{target}{label}", "cast", caster(target), arguments, tolerance)
+    name = f"cast-{source}-{target}{label}"
+    return case(name, caster(target), Data(source, (N,), fill), out(target, N), tolerance=tolerance)
+
+
+def special(name: str, kernel: Any, source: str, result: Data, tolerance: Tolerance = EXACT) -> Case:
+    return case(name, kernel, Data(source, (N,), "special"), result, tolerance=tolerance)
 
 
 def cases() -> list[Case]:
@@ -101,14 +107,12 @@ def cases() -> list[Case]:
                 found += between(source, target)
     for mode, pairs in MODES.items():
         for source, target in pairs:
-            arguments = (Data(source, (N,), "special"), out(target, N))
-            name = f"cast-{source}-{target}-{mode.name}"
-            found.append(Case(name, "cast", rounding_caster(target, mode), arguments, _mode_bound(target)))
-    arguments = (Data("float32", (1,), (-2.75,)), out("float32", 1))
-    found.append(Case("cast-constructor", "cast", constructor_kernel, arguments))
+            name, bound = f"cast-{source}-{target}-{mode.name}", OUTSIDE if target in EIGHT else EXACT
+            found.append(special(name, rounding_caster(target, mode), source, out(target, N), bound))
+    found.append(case("cast-constructor", constructor_kernel, Data("float32", (1,), (-2.75,)), out("float32", 1)))
     for target, mode in (("float8_e8m0fnu", Mode.RZ), ("float8_e5m3fnu", Mode.RN), ("float4_e2m1fn", Mode.RN)):
-        arguments = (Data("float32", (N,), "ordinary"), out("uint8", N))
-        found.append(Case(f"cast-float32-{target}-refused", "cast", byte_caster(target, mode), arguments))
+        arguments = Data("float32", (N,), "ordinary"), out("uint8", N)
+        found.append(case(f"cast-float32-{target}-refused", byte_caster(target, mode), *arguments))
     return [*found, *reinterpretations()]
 
 
@@ -117,9 +121,8 @@ def between(source: str, target: str) -> list[Case]:
     if source in FLOATS and target == "bool":
         return [cast(source, target, (0.0, 1.0, 1.0)), cast(source, target, "special", "-outside", OUTSIDE)]
     if source in FLOATS and target in INTEGERS:
-        fill = (0.0, 1.0, 1.5, 2.75, 3.5, 100.0, 7.0, 0.125) + (
-            () if target not in SIGNED else (-0.5, -1.0, -2.75, -64.0)
-        )
+        below = (-0.5, -1.0, -2.75, -64.0) if target in SIGNED else ()
+        fill = (0.0, 1.0, 1.5, 2.75, 3.5, 100.0, 7.0, 0.125, *below)
         return [cast(source, target, fill), cast(source, target, "special", "-outside", OUTSIDE)]
     if target in EIGHT and source != "bool":
         edge = (
@@ -131,25 +134,18 @@ def between(source: str, target: str) -> list[Case]:
     return [cast(source, target, "special")]
 
 
-def _mode_bound(target: str) -> Tolerance:
-    return OUTSIDE if target in EIGHT else EXACT
-
-
 def reinterpretations() -> list[Case]:
     """The same bits as another type."""
     found = []
     for source, target in (("float32", "int32"), ("uint32", "float32"), ("float16", "bfloat16"), ("int16", "float16"),
                            ("float64", "int64"), ("int8", "float8_e4m3fn"), ("float8_e5m2", "uint8"), ("int32", "uint32")):  # fmt: skip
-        arguments = (Data(source, (N,), "special"), out(target, N))
-        found.append(Case(f"bitcast-{source}-{target}", "cast", bitcaster(target), arguments))
+        found.append(special(f"bitcast-{source}-{target}", bitcaster(target), source, out(target, N)))
     for dtype in ("int32", "float16", "float64", "uint8", "float8_e4m3fn"):
         size = width(dtype) // 8
-        arguments = (Data(dtype, (N,), "special"), out("uint8", N * size))
-        found.append(Case(f"pack_to_bytes-{dtype}", "cast", pack_kernel, arguments))
-        arguments = (Data("uint8", (N * size,), "any"), out(dtype, N))
-        found.append(Case(f"unpack_from_bytes-{dtype}", "cast", unpacker(dtype, N * size), arguments))
+        found.append(special(f"pack_to_bytes-{dtype}", pack_kernel, dtype, out("uint8", N * size)))
+        arguments = Data("uint8", (N * size,), "any"), out(dtype, N)
+        found.append(case(f"unpack_from_bytes-{dtype}", unpacker(dtype, N * size), *arguments))
     for source, target in (("int8", "int32"), ("float16", "float32"), ("int32", "float64"), ("bool", "uint8"),
                            ("bfloat16", "float32"), ("float64", "float32"), ("int32", "int8")):  # fmt: skip
-        arguments = (Data(source, (N,), "special"), out(target, N))
-        found.append(Case(f"store-{source}-into-{target}", "cast", implicit_cast_kernel, arguments))
+        found.append(special(f"store-{source}-into-{target}", implicit_cast_kernel, source, out(target, N)))
     return found

@@ -6,8 +6,10 @@ from typing import Any
 import cuda.tile as ct
 from binary import N, plain
 from bits import INTEGERS, WIDE_FLOATS, width
-from case import EXACT, Case, Data, out, ulps, unspecified
+from case import EXACT, Case, Data, family_of, out, ulps, unspecified
 from cuda.tile._datatype import promote_dtypes
+
+chosen = family_of("comparison")
 
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 PROMOTED = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", *WIDE_FLOATS)
@@ -43,14 +45,13 @@ def comparisons() -> list[Case]:
     found += [pair("comparison", f"less-{a}-{b}", (a, b), "bool", kernel=plain("less")) for a, b in mixed]
     found.append(pair("comparison", "chained-float32", ("float32",) * 2, "bool", kernel=chained_kernel))
     for dtype in ("float32", "bfloat16", "int64", "uint8", "bool"):
-        arguments = (Data("bool", (N,), "any"), Data(dtype, (N,), "left"), Data(dtype, (N,), "right"), out(dtype, N))
-        found.append(Case(f"where-{dtype}", "comparison", where_kernel, arguments))
-    for dtypes in (("int32", "float32"), ("float16", "float64"), ("bool", "int8")):
-        operands = tuple(Data(d, (N,), "ordinary") for d in dtypes)
-        name = f"where-{dtypes[0]}-{dtypes[1]}"
-        found.append(Case(name, "comparison", where_kernel, (Data("bool", (N,), "any"), *operands, out(dtypes[1], N))))
-    arguments = (Data("bool", (1, 16), "any"), Data("float32", (8, 1), "ordinary"), out("float32", 8, 16))
-    return [*found, Case("where-broadcast", "comparison", where_broadcast_kernel, arguments)]
+        operands = Data(dtype, (N,), "left"), Data(dtype, (N,), "right")
+        found.append(chosen(f"where-{dtype}", where_kernel, Data("bool", (N,), "any"), *operands, out(dtype, N)))
+    for a, b in (("int32", "float32"), ("float16", "float64"), ("bool", "int8")):
+        operands = Data(a, (N,), "ordinary"), Data(b, (N,), "ordinary")
+        found.append(chosen(f"where-{a}-{b}", where_kernel, Data("bool", (N,), "any"), *operands, out(b, N)))
+    arguments = Data("bool", (1, 16), "any"), Data("float32", (8, 1), "ordinary"), out("float32", 8, 16)
+    return [*found, chosen("where-broadcast", where_broadcast_kernel, *arguments)]
 
 
 def bitwise() -> list[Case]:

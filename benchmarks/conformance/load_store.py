@@ -117,14 +117,8 @@ def orders() -> list[Case]:
         array = Data("float32", (7, 12) if len(shape) == 2 else (2, 5, 7), "count")
         found.append(case(f"load-order-{label}", ordered(order, shape, index), array, out("float32", *shape)))
     for label, order, shape, target in (("F", "F", (8, 4), (4, 6)), ("210", (2, 1, 0), (2, 4, 2), (2, 4, 2))):
-        found.append(
-            case(
-                f"store-order-{label}",
-                ordered_store(order, shape),
-                Data("int32", shape, "count"),
-                out("int32", *target),
-            )
-        )
+        store = ordered_store(order, shape)
+        found.append(case(f"store-order-{label}", store, counted("int32", *shape), out("int32", *target)))
     swapped = Data("float32", (16, 16), "count", transposed=True)
     found.append(case("load-2d-transposed-array", copy_nd((1, 0), (8, 16), Pad.ZERO), swapped, out("float32", 8, 16)))
     target = Data("float32", (12, 16), "poison", written=True, transposed=True)

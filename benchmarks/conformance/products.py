@@ -97,12 +97,7 @@ def cases() -> list[Case]:
         tiles = (small(a, 16, 32), small(a, 32, 16), small("float32", 16, 16), out("float32", 16, 16))
         found.append(case(f"mma-{a}-fast", product(16, 16, 32, True), *tiles))
     for a, c in (("float16", "float32"), ("bfloat16", "float32"), ("float32", "float32"), ("float64", "float64")):
-        tiles = (
-            Data(a, (16, 16), "positive"),
-            Data(a, (16, 16), "positive"),
-            Data(c, (16, 16), "positive"),
-            out(c, 16, 16),
-        )
+        tiles = *(Data(each, (16, 16), "positive") for each in (a, a, c)), out(c, 16, 16)
         found.append(case(f"mma-{a}-{c}-rounded", product(16, 16, 16, False), *tiles, tolerance=ulps(34, ORDER)))
     for m, n, k in SIZES:
         tiles = small("float32", m, k), small("float32", k, n), out("float32", m, n)

@@ -118,17 +118,11 @@ def cases() -> list[Case]:
     """All of the module."""
     found = []
     for dtype in ("float32", "float16", "int8", "int64", "bool", "float8_e4m3fn"):
-        tile = Data(dtype, (4, 16), "any")
+        tile, cube = Data(dtype, (4, 16), "any"), Data(dtype, (2, 4, 8), "any")
         found += [
             case(f"reshape-{dtype}", reshape_kernel, tile, out(dtype, 8, 8), out(dtype, 2, 2, 16)),
             case(f"transpose-{dtype}", transpose_kernel, tile, out(dtype, 16, 4), out(dtype, 16, 2, 2)),
-            case(
-                f"permute-{dtype}",
-                permute_kernel,
-                Data(dtype, (2, 4, 8), "any"),
-                out(dtype, 8, 2, 4),
-                out(dtype, 4, 2, 8),
-            ),
+            case(f"permute-{dtype}", permute_kernel, cube, out(dtype, 8, 2, 4), out(dtype, 4, 2, 8)),
             case(f"cat-{dtype}", cat_kernel, Data(dtype, (8, 8), "any"), out(dtype, 8, 8), out(dtype, 4, 16)),
         ]
     for dtype in ("float32", "int32"):

@@ -1,8 +1,8 @@
-"""Rotary embedding of 32 heads: a real size of the kernel that the tests emulate."""
+"""Rotary embedding of 32 heads."""
 
 import torch
 
-KERNEL_FILE = "../../../tests/kernels/rope/kernel.py"
+KERNEL_FILE = "rope.py"
 
 
 def configs():

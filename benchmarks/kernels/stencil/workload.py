@@ -1,8 +1,8 @@
-"""A stencil over 64 Mi elements: a real size of the kernel that the tests emulate."""
+"""A stencil over 64 Mi elements."""
 
 import torch
 
-KERNEL_FILE = "../../../tests/kernels/stencil/kernel.py"
+KERNEL_FILE = "stencil.py"
 
 
 def configs():

@@ -1,8 +1,8 @@
-"""A 4096-cubed product in 16x16 tiles: a real size of the kernel that the tests emulate."""
+"""A 4096-cubed product in 16x16 tiles."""
 
 import torch
 
-KERNEL_FILE = "../../../tests/kernels/swizzled_matmul/kernel.py"
+KERNEL_FILE = "swizzled_matmul.py"
 
 
 def configs():

@@ -1,8 +1,8 @@
-"""An 8192x8192 transposition: a real size of the kernel that the tests emulate."""
+"""An 8192x8192 transposition."""
 
 import torch
 
-KERNEL_FILE = "../../../tests/kernels/transpose/kernel.py"
+KERNEL_FILE = "transpose.py"
 
 
 def configs():
