@@ -61,7 +61,7 @@ def test_without_a_measured_peak_the_card_must_be_known_by_its_exact_name():
     known = goal(Target(target_pct_of_peak=50.0), None, bare, Gpu("NVIDIA H200", "9.0", None))
     assert known is not None
     assert known.wanted == pytest.approx(2400, rel=0.02)
-    with pytest.raises(KdiagError, match="give --target-value"):
+    with pytest.raises(KdiagError, match="give --target-metric and --target-value"):
         goal(Target(target_pct_of_peak=50.0), None, bare, Gpu("NVIDIA H200 NVX", "9.0", None))
 
 
