@@ -1,6 +1,7 @@
 """A project's own test and benchmark commands: failures seen, the edited file run, parent and candidate in turn."""
 
 import shlex
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -116,6 +117,15 @@ def test_the_counters_are_those_of_a_launch_by_the_benchmark(
     assert "is cut off or damaged" in damaged.message
 
 
+@pytest.fixture
+def interruptible():
+    """As in a terminal: a shell has its background jobs ignore interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_is_one_though_the_command_ends_meanwhile(tmp_path: Path, sources: tuple[Path, Path]):
     commands = bench(
         tmp_path, "import os, signal, time; os.kill(os.getppid(), signal.SIGINT); time.sleep(0.1)", MEASURE
