@@ -106,7 +106,7 @@ def test_the_counters_are_those_of_a_launch_by_the_benchmark(
     assert found.observations
     assert ended(int((tmp_path / "pid").read_text()))
     machine.plays("good", SOFTMAX)
-    missing = commands.counters(sources[1], "softmax_kernel")
+    missing = bench(tmp_path, "pass", "pass").counters(sources[1], "softmax_kernel")
     assert isinstance(missing, Died)
     assert "does not launch softmax_kernel twice" in missing.message
     assert missing.message.endswith("with --report")
