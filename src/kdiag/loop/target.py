@@ -135,7 +135,9 @@ def goal(target: Target, usual_pct: float | None, baseline: Baseline, gpu: Gpu |
         )
     peak = _peak(metric, baseline, gpu)
     if peak is None and target.target_value is None and target.pct_of_peak is not None:
-        raise KdiagError(f"The peak of this card in {UNITS[metric]} is unknown; give --target-metric and --target-value instead.")
+        raise KdiagError(
+            f"The peak of this card in {UNITS[metric]} is unknown; give --target-metric and --target-value instead."
+        )
     share = target.pct_of_peak or usual_pct
     in_percent = peak * share / 100 if peak is not None and share is not None else None
     return Goal(metric, _work(metric, baseline), target.target_value or in_percent, peak)
