@@ -191,7 +191,7 @@ def _faster(timings: Sequence[ConfigurationTiming], policy: Policy) -> Verdict:
         return Verdict("keep", reason)
     if reaches(gain, policy.low_priority_pct):
         return Verdict("keep", reason, lower_priority=True)
-    if slowest.high < 1 and not policy.stop_on_small_gain:  # where small gains are to add up, none is bought by a loss
+    if slowest.high < 1 and not policy.small_gain_may_lose:
         return Verdict("revert", f"only {gain:.1f} % faster, and slower in {_describe(slowest)}")
     return Verdict("keep", reason, stop=policy.stop_on_small_gain, lower_priority=True)
 

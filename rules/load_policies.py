@@ -22,7 +22,8 @@ class Policy:
     """When an edit is kept and when a run stops. None is no limit; percentages of speed-up are (ratio - 1) * 100.
 
     `keep_pct`: from here on a gain is a new baseline. `low_priority_pct`: from here up to `keep_pct` it is kept and
-    its branch of the tree is tried later; below it is kept, and ends the run if `stop_on_small_gain`.
+    its branch of the tree is tried later; below it is kept, and ends the run if `stop_on_small_gain`; one
+    that makes a configuration slower at all is kept only if `small_gain_may_lose`.
     `slower_pct`: a configuration whose time grows by more is a regression. `error_factor`: an edit that is not said to
     change rounding may not make the error larger than so many times the parent's. `failures_in_a_row`: attempts without
     improvement that end the run. `min_headroom_pct`: the least that must be left to gain. `budget_s` limits the
@@ -38,6 +39,7 @@ class Policy:
     slower_pct: float
     error_factor: float
     stop_on_small_gain: bool
+    small_gain_may_lose: bool
     iteration_s: float
     ask_when: tuple[str, ...]
     failures_in_a_row: int | None = None

@@ -81,7 +81,8 @@ def test_where_small_gains_add_up_none_is_bought_by_a_loss():
     both = timing(1.03), timing(0.991, width=0.002, name="b")
     verdict = decide(outcome(*both), ADAPTIVE)
     assert (verdict.name, "only 1.0 % faster, and slower in b: 0.991x" in verdict.reason) == ("revert", True)
-    assert decide(outcome(*both), TILEGYM).name == "keep"
+    for policy in (TILEGYM, replace(TILEGYM, stop_on_small_gain=False)):  # as with --continue-anyway
+        assert decide(outcome(*both), policy).name == "keep"
     assert decide(outcome(timing(1.06), both[1]), ADAPTIVE).name == "keep"
 
 
