@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from auto_runs import Project, auto, auto_alone, project
-from kdiag.loop import request
+from kdiag.loop import request, strategy
 from kdiag.loop.experience import memory
 from kdiag.rules import load_policies
 
@@ -55,6 +55,19 @@ def test_the_commit_holds_the_candidate_that_was_measured(tmp_path: Path, capsys
     assert {"exponentials", "exact_divisions", "gathers"} <= set(trials[-1].features)
     assert trials[-1].low is not None
     assert trials[-1].configurations == 2
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_run_that_is_recorded_plans_as_any_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, recorded: bool
+):
+    asked, made, plan = [], commands(tmp_path), strategy.plan
+    monkeypatch.setattr(
+        strategy, "plan", lambda request, compiler: asked.append(request.runs) or plan(request, compiler)
+    )
+    options = ("--record", str(tmp_path / "record.jsonl")) if recorded else ()
+    code, _ = auto(made, capsys, "--max-iterations", "1", *options)
+    assert (code, set(asked)) == (0, {13})
 
 
 def test_a_small_gain_is_measured_twice_and_lowers_its_branch(

@@ -9,7 +9,7 @@ from pathlib import Path
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.errors import KdiagError
 from kdiag.executors.bench import Counters, Heat, Races, Samples, Trial
-from kdiag.executors.command_bench import RUNS, CommandBench
+from kdiag.executors.command_bench import RUNS
 from kdiag.executors.decide import gain_pct
 from kdiag.executors.gates.no_op import machine_code
 from kdiag.isolate import Died
@@ -35,6 +35,7 @@ from kdiag.records import (
     Suggestion,
     parts,
 )
+from kdiag.workload import CommandWorkload
 
 # The least speed-up, by the optimistic end of its prior, for which an iteration is spent: the smallest gain that the
 # TileGym policy goes on for.
@@ -125,7 +126,7 @@ class Strategy:
             verdicts |= dict.fromkeys(parts(*kept), "keep")
         made = self._proposed.answers([source], lambda _: [proposed(source, arena.kernel, findings, arena.compiler)])
         request = PlanRequest(source, arena.kernel, findings, self.rounding, headroom, verdicts, race=MOST)
-        runs = RUNS if isinstance(arena.bench, CommandBench) else 1
+        runs = RUNS if isinstance(arena.compiler.workload, CommandWorkload) else 1
         request = replace(request, proposals=made[source], by_tier=arena.policy.by_tier, runs=runs)
         if self.memory is not None:
             request = replace(request, trials=self.memory.known)
