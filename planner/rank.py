@@ -81,14 +81,10 @@ def rank(inputs: PlanInputs) -> tuple[Suggestion, ...]:
     drafts += [_without_executor(inputs, o, causes) for o in playbook.values() if o.id not in proposed]
     known = any(cause.id != "unknown" for cause in causes) and not inputs.by_tier
     tiers = None if known else tier_order(inputs.diagnosis)
-    ordered = sorted(drafts, key=lambda draft: sort_key(draft, _cost_s(inputs, playbook[draft.optimization]), tiers))
+    searches = {source for source, _ in rules.relations(rules.bundled(), "searches")}  # held again in every process
+    cost_s = {o.id: o.cost_s * (inputs.runs if o.id in searches else 1) for o in playbook.values()}
+    ordered = sorted(drafts, key=lambda draft: sort_key(draft, cost_s[draft.optimization], tiers))
     return tuple(replace(draft, rank=number) for number, draft in enumerate(ordered, start=1))
-
-
-def _cost_s(inputs: PlanInputs, optimization: Optimization) -> float:
-    """What a trial costs; a search is held again in every process that measures it."""
-    searches = {source for source, _ in rules.relations(rules.bundled(), "searches")}
-    return optimization.cost_s * (inputs.runs if optimization.id in searches else 1)
 
 
 def _duplicates(inputs: PlanInputs) -> Mapping[tuple[str, str], str]:
