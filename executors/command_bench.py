@@ -7,7 +7,6 @@ benchmark prints (`command_output`) or records (`pytest_report`).
 
 import os
 import signal
-import statistics
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from kdiag import isolate
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Trial, counters_in
 from kdiag.executors.command_output import Measured, printed
+from kdiag.executors.decide import gain_pct
 from kdiag.executors.ncu.collect import Command, NoCounters, collect_from
 from kdiag.executors.ncu.process import signal_group
 from kdiag.executors.paired_statistics import FEWEST, timing_between
@@ -207,7 +207,7 @@ def plain(timings: Sequence[ConfigurationTiming]) -> bool:
     rounds = timings[0].samples
     if rounds >= HOPELESS_FROM and any(timing.high < 1 / max(MUCH, 1 + timing.noise_floor) for timing in timings):
         return True
-    much = statistics.geometric_mean(timing.speedup for timing in timings) >= MUCH
+    much = gain_pct(timings) >= (MUCH - 1) * 100
     nowhere_slower = all(_faster(timing) or timing.low > 1 / LITTLE for timing in timings)
     return rounds >= SETTLED_FROM and much and nowhere_slower and any(map(_faster, timings))
 
