@@ -65,23 +65,28 @@ def measure(folder: Path, gpu: Gpu, scratch: Path) -> KernelSteps:
     return KernelSteps(known, kernel, timed, observed, steps, time.monotonic() - began)
 
 
+def offered(source: str, kernel: str, compiler: Compiler, before: Compilation = ()) -> Applicable:
+    """What the edits make of a source, in the order offered; `before` as in `of_kernel`."""
+    launches = launches_of(of_kernel(compiler.compile_one(source), kernel, before))
+    subject = Subject(source, kernel, compiler.target, launches)
+    return [(made, made.source) for made in propose(subject, compiler.file_name) if made.source is not None]
+
+
 def steps_on(source: str, kernel: str, compiler: Compiler) -> tuple[tuple[Step, str], ...]:
     """Every step that an edit offers on a source, in the order offered, with the source that it makes."""
     everything = compiler.compile_one(source)
-    parent = of_kernel(everything, kernel)
-    subject = Subject(source, kernel, compiler.target, launches_of(parent))
-    offered = [(made, made.source) for made in propose(subject, compiler.file_name) if made.source is not None]
-    compiled = compiler.compile([text for _, text in offered])
+    parent, offers = of_kernel(everything, kernel), offered(source, kernel, compiler)
+    compiled = compiler.compile([text for _, text in offers])
     seen, steps = {machine_code(parent): "the parent"}, []
     left: Applicable = []
-    for made, text in offered:
+    for made, text in offers:
         reason = _stopped(of_kernel(compiled[source_hash(text)], kernel, everything), seen, made)
         if reason:
             steps.append(_step(made, reason))
         else:
             left.append((made, text))
     found = {(step.optimization, step.variant): step for step in (*steps, *_timed(left, source, compiler))}
-    return tuple((found[made.variant.optimization, made.variant.name], text) for made, text in offered)
+    return tuple((found[made.variant.optimization, made.variant.name], text) for made, text in offers)
 
 
 def _stopped(candidate: Compilation, seen: dict[tuple[str, ...], str], made: Proposal) -> str | None:

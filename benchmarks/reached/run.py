@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ranking.measure import steps_on
+from ranking.measure import offered, steps_on
 from ranking.records import ROOT, KernelSteps, Step, folders, read
 from reached.beside_job import Beside, BesideRequest, beside
 
@@ -28,10 +28,8 @@ from kdiag.codec import encode
 from kdiag.errors import KdiagError
 from kdiag.executors.bench import Source
 from kdiag.executors.device_bench import probe_gpu
-from kdiag.executors.edits.base import Subject
-from kdiag.executors.edits.registry import propose
 from kdiag.isolate import Died
-from kdiag.loop.compiler import Compiler, launches_of
+from kdiag.loop.compiler import Compiler
 from kdiag.records import Variant
 from kdiag.workload import Workload
 
@@ -97,19 +95,18 @@ def _auto(folder: Path, described: Workload, run_dir: Path) -> tuple[Version, st
 
 def _sweep(original: str, known: KernelSteps, levels: int, compiler: Compiler) -> tuple[Version, str]:
     """The best single step as it was measured before, then up to so many `levels` of every step on top of the best."""
-    subject = Subject(original, known.kernel, compiler.target, launches_of(compiler.compile_one(original)))
-    texts = {_pair(made.variant): made.source for made in propose(subject, compiler.file_name) if made.source}
-    offered = tuple((step, texts[_pair(step)]) for step in known.steps if _pair(step) in texts)
-    names, source, seconds, tried, began = list[str](), original, known.gpu_s, len(offered), time.monotonic()
+    texts = {_pair(made.variant): text for made, text in offered(original, known.kernel, compiler)}
+    steps = tuple((step, texts[_pair(step)]) for step in known.steps if _pair(step) in texts)
+    names, source, seconds, tried, began = list[str](), original, known.gpu_s, len(steps), time.monotonic()
     for level in range(levels + 1):
-        best = max(filter(_fair, offered), key=lambda one: one[0].speedup or 0.0, default=None)
+        best = max(filter(_fair, steps), key=lambda one: one[0].speedup or 0.0, default=None)
         if best is None or (best[0].speedup or 0.0) < WORTH:
             break
         names.append(" ".join(_pair(best[0])))
         source = best[1]
         if level < levels:
-            offered = steps_on(source, known.kernel, compiler)
-            tried += len(offered)
+            steps = steps_on(source, known.kernel, compiler)
+            tried += len(steps)
     return Version(tuple(names), seconds + time.monotonic() - began, tried), source
 
 

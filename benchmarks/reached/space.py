@@ -15,16 +15,15 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from ranking.measure import offered
 from ranking.records import folders
 
 from kdiag import workload as workloads
-from kdiag.executors.edits.base import Subject
-from kdiag.executors.edits.registry import propose
 from kdiag.executors.gates.no_op import machine_code
-from kdiag.loop.compiler import Compiler, launches_of, of_kernel
+from kdiag.loop.compiler import Compiler, of_kernel
 from kdiag.loop.findings import choose_kernel
 from kdiag.planner.compile_evidence import stack_bytes
-from kdiag.records import Compilation, CompileFailure
+from kdiag.records import CompileFailure
 from kdiag.workload import Workload
 
 EDITS = 2
@@ -41,9 +40,9 @@ def space(folder: Path, scratch: Path) -> list[dict[str, int]]:
     assert not isinstance(unedited, CompileFailure), unedited
     known, edited, counts = {machine_code(unedited)}, [source], list[dict[str, int]]()
     for _ in range(EDITS):
-        offered = dict.fromkeys(text for each in edited for text in _offers(each, kernel, everything, compiler))
+        offers = dict.fromkeys(text for each in edited for _, text in offered(each, kernel, compiler, everything))
         edited, count = [], Counter[str]()
-        for text, compiled in zip(offered, compiler.compile(list(offered)).values(), strict=True):
+        for text, compiled in zip(offers, compiler.compile(list(offers)).values(), strict=True):
             candidate = of_kernel(compiled, kernel, everything)
             if isinstance(candidate, CompileFailure):
                 count[candidate.kind] += 1
@@ -57,13 +56,6 @@ def space(folder: Path, scratch: Path) -> list[dict[str, int]]:
                 edited.append(text)
         counts.append(dict(count))
     return counts
-
-
-def _offers(source: str, kernel: str, before: Compilation, compiler: Compiler) -> list[str]:
-    """What every edit makes of a source, as `ranking/measure.py` measures it."""
-    launches = launches_of(of_kernel(compiler.compile_one(source), kernel, before))
-    subject = Subject(source, kernel, compiler.target, launches)
-    return [made.source for made in propose(subject, compiler.file_name) if made.source is not None]
 
 
 def main() -> None:
