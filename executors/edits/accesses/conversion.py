@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped
-from kdiag.executors.edits.syntax.kernel_source import KernelSource
-from kdiag.executors.edits.syntax.kernel_view import KernelView, Rewrite, code, view_kernel
+from kdiag.executors.edits.syntax.kernel_source import KernelSource, read_kernel
+from kdiag.executors.edits.syntax.kernel_view import KernelView, Rewrite, code
 from kdiag.records import Promise
 
 ACCESSES = ("load", "store", "gather", "scatter")
@@ -69,9 +69,16 @@ def convert(
     names = {name for conversion in conversions for name in conversion.names}
     first = min(conversions, key=lambda c: (kernel.source.place(c.node).line, kernel.source.place(c.node).column))
     edited = kernel.rewritten(rewrites, names)
-    view = view_kernel(edited, kernel.source.function.name.value)
-    made = promises(_placed(kernel, conversions, view.source), view.source) if isinstance(view, KernelView) else ()
+    made = () if promises is no_promises else _promised(kernel, conversions, edited, promises)
     return Applied(edited, kernel.statement_place(first.node), made)
+
+
+def _promised(
+    kernel: KernelView, conversions: list[Conversion], edited: str, promises: Promises
+) -> tuple[Promise, ...]:
+    """What is promised of the edited source; to read it again costs as much as the edit."""
+    read = read_kernel(edited, kernel.source.function.name.value)
+    return () if isinstance(read, Skipped) else promises(_placed(kernel, conversions, read), read)
 
 
 def _placed(kernel: KernelView, conversions: list[Conversion], edited: KernelSource) -> list[tuple[Conversion, int]]:

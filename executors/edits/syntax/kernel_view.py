@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import cast
 
 import libcst as cst
@@ -98,6 +99,7 @@ class KernelView:
         )
 
 
+@lru_cache(maxsize=4)
 def view_kernel(source: str, kernel: str) -> KernelView | Skipped:
     """Parse a file and look at one kernel in it, or say why it cannot be edited."""
     read = read_kernel(source, kernel)

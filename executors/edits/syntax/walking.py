@@ -5,7 +5,7 @@ is walked once: its nodes are numbered in the order of the text, so that those b
 """
 
 from bisect import bisect_left
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from heapq import merge
 from typing import TypeVar, cast
@@ -48,7 +48,20 @@ class _Tree:
         self.spans[id(node)] = None if again else (number, len(self.nodes))
 
 
-_trees: deque[_Tree] = deque(maxlen=MOST_TREES)  # the latest last; they hold their nodes, whose ids stay theirs
+class _Latest:
+    """The latest trees, which hold their nodes, whose ids stay theirs. Replaced whole, as several threads walk."""
+
+    def __init__(self) -> None:
+        self.trees: tuple[_Tree, ...] = ()
+
+    def asked(self, tree: _Tree) -> _Tree:
+        """A tree that was asked for is the last to be forgotten."""
+        if self.trees[-1:] != (tree,):
+            self.trees = (*(each for each in self.trees if each is not tree), tree)[-MOST_TREES:]
+        return tree
+
+
+_latest = _Latest()
 
 
 def parents(module: cst.Module) -> Mapping[cst.CSTNode, cst.CSTNode]:
@@ -58,10 +71,10 @@ def parents(module: cst.Module) -> Mapping[cst.CSTNode, cst.CSTNode]:
 
 def below(root: cst.CSTNode, kind: type[N]) -> Iterator[N]:
     """All nodes of one kind below a node, itself included, in the order of the text."""
-    for tree in reversed(_trees):
+    for tree in reversed(_latest.trees):
         span = tree.span(root)
         if span is not None:
-            return cast(Iterator[N], tree.of_kind(kind, *span))
+            return cast(Iterator[N], _latest.asked(tree).of_kind(kind, *span))
     if isinstance(root, cst.Module):
         return cast(Iterator[N], _tree(root).of_kind(kind, 0, len(_tree(root).nodes)))
     return _walked(root, kind)
@@ -69,11 +82,8 @@ def below(root: cst.CSTNode, kind: type[N]) -> Iterator[N]:
 
 def _tree(module: cst.Module) -> _Tree:
     """The module's tree, walked now if it is not among the latest."""
-    for tree in reversed(_trees):
-        if tree.nodes[0] is module:
-            return tree
-    _trees.append(_Tree(module))
-    return _trees[-1]
+    known = next((tree for tree in _latest.trees if tree.nodes[0] is module), None)
+    return _latest.asked(known or _Tree(module))
 
 
 def _walked(root: cst.CSTNode, kind: type[N]) -> Iterator[N]:
