@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 from kdiag.errors import KdiagError
 from kdiag.isolate import Died
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated, Observations
-from kdiag.workload import source_hash
+from kdiag.workload import Call, source_hash
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ class ConfigurationBaseline:
 class Baseline:
     """Iteration 0: correctness and time of the kernel as it is. `copy_gbs` counts bytes read and written.
 
-    `not_evaluated` is what no candidate of the run is asked, because this kernel does not pass it.
+    `not_evaluated` is what no candidate of the run is asked, because this kernel does not pass it. `calls` are those
+    that a benchmark made of the kernel file, where somebody listened.
     """
 
     checks: tuple[ConfigurationCheck, ...]
@@ -62,6 +63,7 @@ class Baseline:
     copy_gbs: float | None = None
     matrix_tflops: float | None = None
     not_evaluated: tuple[NotEvaluated, ...] = ()
+    calls: tuple[Call, ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -1,4 +1,4 @@
-"""What pytest itself says of a run: how many tests passed, and the figures that they recorded.
+"""What pytest itself says of a run: how many tests passed, the figures that they recorded, the calls that they made.
 
 Any pytest that a command starts writes a JUnit file, because `PYTEST_ADDOPTS` asks it to; the command need not know.
 Two things are read there that neither exit code nor output tell. Pytest ends with 0 when it skipped every test, as
@@ -6,6 +6,7 @@ TileGym's do when their package cannot import the kernel file. And TileGym's pub
 but prints nothing: its figures are in `record_property("benchmark", ...)`.
 """
 
+import json
 import shlex
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
@@ -13,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag.executors.command_output import Measured, of_record
+from kdiag.workload import Call
 
+PLUGIN = Path(__file__).parent / "recorded_calls/kdiag_recorded_calls.py"
 PROPERTY = "benchmark"
 NOT_PASSED = ("skipped", "failure", "error")
 
@@ -30,6 +33,19 @@ class PytestReport:
 def asking_for(path: Path, options: str) -> str:
     """The value of `PYTEST_ADDOPTS` that adds a report at `path` to the user's own `options`."""
     return f"{options} --junitxml={shlex.quote(str(path))}".strip()
+
+
+def listening_to(kernel_file: Path, calls: Path) -> dict[str, str]:
+    """The environment in which the plugin writes the calls of the kernel file's functions to `calls`."""
+    return {"KDIAG_CALLS_OF": str(kernel_file), "KDIAG_CALLS": str(calls)}
+
+
+def heard(calls: Path) -> tuple[Call, ...]:
+    """The calls that were written there, each once; none if no pytest was listened to."""
+    lines = calls.read_text().splitlines() if calls.is_file() else []
+    rows = (json.loads(line) for line in lines)
+    found = {(function, json.dumps(told)): test for test, function, told in reversed([*rows])}
+    return tuple(Call(test, function, told) for (function, told), test in reversed(found.items()))
 
 
 def read(path: Path) -> PytestReport | None:

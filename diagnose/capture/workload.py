@@ -16,16 +16,18 @@ import torch
 from kdiag.cutile.gpu_stand_in import CudaOn, gpu_stand_in
 from kdiag.cutile.hooks import launching_through
 from kdiag.diagnose.capture.record import Captured, Recorder
+from kdiag.diagnose.capture.recorded import jobs as calls
 from kdiag.errors import WorkloadError
-from kdiag.workload import Workload, load_kernel, load_module
+from kdiag.workload import CommandWorkload, Workload, load_kernel, load_module
 
 __all__ = ["Captured", "capture", "run_on_stand_in"]
 
 SEED = 1
 
 
-def capture(workload: Workload, source: Path, target: str) -> tuple[Captured, ...]:
-    """Run every timed configuration of the workload on the kernel file `source` and record its launches.
+def capture(workload: Workload | CommandWorkload, source: Path, target: str) -> tuple[Captured, ...]:
+    """Run every timed configuration of the workload on the kernel file `source` and record its launches; of commands,
+    every call that their benchmark was heard making.
 
     Raises WorkloadError when nothing is launched, and whatever the workload or the kernel file raise themselves.
     """
@@ -34,15 +36,21 @@ def capture(workload: Workload, source: Path, target: str) -> tuple[Captured, ..
     with gpu_stand_in(target), launching_through(recorder):
         with CudaOn("cpu"):
             module = load_kernel(workload.kernel_file, source)
-            described = load_module(workload.path, search=workload.path.parent)
-            configurations = list(described.configs())
-        for index, config in enumerate(configurations):
-            job = partial(_run, described, module, config)
+            jobs = (
+                _configurations(workload, module) if isinstance(workload, Workload) else calls(module, workload.calls)
+            )
+        for index, job in enumerate(jobs):
             run_on_stand_in(job, recorder)
             found += [replace(one, launch=replace(one.launch, configuration=index)) for one in recorder.launches]
     if not found:
-        raise WorkloadError(f"{workload.path} launches no cuTile kernel; run(module, inputs) must call ct.launch.")
+        advice = "run(module, inputs) must call ct.launch" if isinstance(workload, Workload) else "its benchmark must"
+        raise WorkloadError(f"{workload.path} launches no cuTile kernel; {advice}.")
     return tuple(found)
+
+
+def _configurations(workload: Workload, module: ModuleType) -> list[Callable[[], object]]:
+    described = load_module(workload.path, search=workload.path.parent)
+    return [partial(_run, described, module, config) for config in described.configs()]
 
 
 def _run(workload: ModuleType, module: ModuleType, config: Mapping[str, object]) -> None:

@@ -9,13 +9,13 @@ from kdiag import isolate
 from kdiag.diagnose.compiler.cache import cache_folder
 from kdiag.isolate import Died
 from kdiag.records import Compilation, CompileFailure
-from kdiag.workload import Workload
+from kdiag.workload import CommandWorkload, Workload
 
 NEEDED = {"torch": "torch", "cuda.tile": "cuda-tile"}
 
 
 def compile_workload(
-    workload: Workload, sources: Sequence[Path], target: str, *, timeout_s: float
+    workload: Workload | CommandWorkload, sources: Sequence[Path], target: str, *, timeout_s: float
 ) -> tuple[Compilation, ...]:
     """One Compilation for each variant of the workload's kernel file, in parallel on all cores.
 

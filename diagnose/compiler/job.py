@@ -23,7 +23,7 @@ from kdiag.diagnose.compiler.remarks import parse
 from kdiag.diagnose.compiler.tileiras import Compiled, CompilerCrash, CompilerRefusal, assemble, find_tileiras
 from kdiag.errors import ToolMissing
 from kdiag.records import Compilation, CompileEvidence, CompileFailure, Launch, Remark
-from kdiag.workload import Workload
+from kdiag.workload import CommandWorkload, Workload
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class CompileRequest:
     The folder is chosen in the parent, since a child has the environment that the fork server started with.
     """
 
-    workload: Workload
+    workload: Workload | CommandWorkload
     source: Path
     target: str
     cache: Path | None = None

@@ -52,13 +52,27 @@ class Workload:
 
 
 @dataclass(frozen=True)
+class Call:
+    """A call of a function of the kernel file, as `executors/recorded_calls` wrote it down: `arguments` are its words for
+    the positional ones and for those by keyword, or say why they cannot be made anew.
+    """
+
+    test: str
+    function: str
+    arguments: str
+
+
+@dataclass(frozen=True)
 class CommandWorkload:
-    """Commands that test and benchmark the kernel, run in the root of the worktree."""
+    """Commands that test and benchmark the kernel, run in the root of the worktree. `calls` are those that the benchmark
+    makes of the kernel file, where they are known.
+    """
 
     path: Path
     kernel_file: Path
     test: tuple[str, ...]
     bench: tuple[str, ...]
+    calls: tuple[Call, ...] = ()
 
 
 def read(path: Path) -> Workload | CommandWorkload:

@@ -99,6 +99,8 @@ class Run:
         """Measure the unedited kernel, as row 0 of a new run. Raises KdiagError if it fails or is wrong."""
         started = time.monotonic()
         measured = baseline.measure(self.arena, self.original)
+        if measured.calls:
+            self.arena.compiler.hear(measured.calls)
         usual = self.arena.policy.target_pct_of_peak
         assert self.arena.bench is not None
         wanted = goal(self.options.target, usual, measured, self.arena.bench.gpu())
@@ -162,7 +164,11 @@ class Run:
                 self.terminal.on_note(f"{suggestion.optimization} {each.variant} {each.fate}: {each.reason}")
         for racer, trial in result.wrong:
             parent = self._try(racer, parent, {}, Raced(wrong=trial))
-        return parent if result.winner is None else self._try(result.winner, parent, result.closed, Raced(spent))
+        if result.winner is None:
+            return parent
+        if (result.gain or result.winner.expected_speedup.mid) >= WORTH_TRYING:
+            self.strategy.foresee(text_of(result.winner), self.iterations)
+        return self._try(result.winner, parent, result.closed, Raced(spent))
 
     def _try(self, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str], raced: Raced) -> Parent:
         """One row: attempt the suggestion, unless a race showed that it is wrong, and settle what came of it."""

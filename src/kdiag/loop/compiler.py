@@ -2,13 +2,13 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kdiag.diagnose.compiler.compile import compile_workload
 from kdiag.loop.ahead import AskedOnce
 from kdiag.records import Compilation, CompileFailure, Launch
-from kdiag.workload import CommandWorkload, Workload, source_hash
+from kdiag.workload import Call, CommandWorkload, Workload, source_hash
 
 # What tileiras 13.4 takes as --gpu-name.
 TARGETS = tuple(f"sm_{n}" for n in (80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121))
@@ -50,10 +50,17 @@ class Compiler:
         return self._asked.answers(texts, lambda new: self._compile([texts[key] for key in new]))
 
     def _compile(self, sources: Sequence[str]) -> Sequence[Compilation]:
-        if isinstance(self.workload, Workload):
+        if isinstance(self.workload, Workload) or (self.workload is not None and self.workload.calls):
             paths = [self.path(source) for source in sources]
             return compile_workload(self.workload, paths, self.target, timeout_s=TIMEOUT_S)
-        return [CompileFailure("unavailable", "there is no Python workload to capture launches from")] * len(sources)
+        missing = "there is no Python workload, and no benchmark was heard, to capture launches from"
+        return [CompileFailure("unavailable", missing)] * len(sources)
+
+    def hear(self, calls: tuple[Call, ...]) -> None:
+        """Compile from now on what these calls of a benchmark launch; what was said without them is forgotten."""
+        assert isinstance(self.workload, CommandWorkload)
+        self.workload = replace(self.workload, calls=calls)
+        self.known.clear()
 
     def compile_one(self, source: str) -> Compilation:
         """What the compiler says of one source."""

@@ -15,7 +15,6 @@ from kdiag.errors import UsageError
 from kdiag.loop.compiler import Compiler, of_kernel
 from kdiag.loop.least_work import configuration_of, least_work
 from kdiag.records import Compilation, CompileFailure, Diagnosis, Evidence, Observations, number
-from kdiag.workload import Workload
 
 FIRST = 0  # the configuration that a bench profiles
 
@@ -62,7 +61,7 @@ def gather(
         notes += _other_card(launch.observations, compiler.target)
     elif not measured:
         notes.append("no profiler report: counters are unavailable")
-    if isinstance(compiler.workload, Workload) and configuration is not None:
+    if compiler.workload is not None and configuration is not None:
         observations |= least_work(compiler.workload, everything, kernel, compiler.target, configuration)
     profile = launch_profile(launch, observations)
     return Findings(

@@ -7,14 +7,14 @@ from kdiag.diagnose.source.read import read_source
 from kdiag.diagnose.work import WorkRequest, bytes_of_arrays, work_of
 from kdiag.isolate import Died
 from kdiag.records import Compilation, CompileFailure, Evidence, Launch
-from kdiag.workload import Workload
+from kdiag.workload import CommandWorkload, Workload
 from kdiag.workload import read_source as read_text
 
 TIMEOUT_S = 60.0
 
 
 def least_work(
-    workload: Workload, compilation: Compilation, kernel: str, target: str, configuration: int
+    workload: Workload | CommandWorkload, compilation: Compilation, kernel: str, target: str, configuration: int
 ) -> dict[str, Evidence]:
     """The `work.*` observations of the launch of `kernel` in one configuration of the workload.
 
@@ -26,15 +26,17 @@ def least_work(
     launched = [each.kernel for each in compilation if each.launch.configuration == configuration]
     if launched != [kernel]:
         return {}
-    answer = isolate.run(work_of, WorkRequest(workload, target), timeout_s=TIMEOUT_S)
-    said = {} if isinstance(answer, Died) else answer[configuration].observations()
+    said: dict[str, Evidence] = {}
+    if isinstance(workload, Workload):
+        answer = isolate.run(work_of, WorkRequest(workload, target), timeout_s=TIMEOUT_S)
+        said = {} if isinstance(answer, Died) else answer[configuration].observations()
     if "work.bytes" in said:
         return said
     launch = next(each.launch for each in compilation if each.launch.configuration == configuration)
     return {**said, **_of_arrays(workload, launch)}
 
 
-def _of_arrays(workload: Workload, launch: Launch) -> dict[str, Evidence]:
+def _of_arrays(workload: Workload | CommandWorkload, launch: Launch) -> dict[str, Evidence]:
     """What the arrays of the captured launch say where the workload says nothing."""
     facts = read_source(read_text(workload.kernel_file), workload.kernel_file.name).kernels
     mine = next((each for each in facts if each.name == launch.kernel), None)

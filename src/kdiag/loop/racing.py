@@ -33,6 +33,11 @@ class Result:
     died: Died | None = None
 
     @property
+    def gain(self) -> float | None:
+        """How fast the winner was in the race, None if none was held."""
+        return next((each.speedup for each in self.standings if each.fate == "won"), None)
+
+    @property
     def closed(self) -> dict[str, str]:
         """Who was no faster than the parent, or lost to a winner that sets the same knobs (another may add to it)."""
         if self.winner is None:

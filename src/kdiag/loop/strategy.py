@@ -35,7 +35,7 @@ from kdiag.records import (
     Suggestion,
     parts,
 )
-from kdiag.workload import CommandWorkload
+from kdiag.workload import CommandWorkload, Workload
 
 # The least speed-up, by the optimistic end of its prior, for which an iteration is spent: the smallest gain that the
 # TileGym policy goes on for.
@@ -78,7 +78,10 @@ class Strategy:
         """Observe a new best source and diagnose it. Raises KdiagError where nothing can be done with it."""
         found = gather(source, self.arena.kernel, self.arena.compiler, report, measured)
         failure = found.compilation
-        if isinstance(failure, CompileFailure) and failure.kind == "not-launched":
+        ours = isinstance(
+            self.arena.compiler.workload, Workload
+        )  # a benchmark's other launches may not have been heard
+        if ours and isinstance(failure, CompileFailure) and failure.kind == "not-launched":
             raise KdiagError(f"{failure.message}; name the workload of that kernel.")
         if self.arena.bench is None and isinstance(failure, CompileFailure):
             raise KdiagError(f"Nothing can be verified here, without a GPU and without compiling: {failure.message}")
