@@ -1,8 +1,6 @@
 """C: a search over tile sizes and hints, a search space that fits the card, or what a search found as constants."""
 
-from typing import ClassVar
-
-from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.autotune import EXAMPLES
 from kdiag.executors.edits.launches.search import is_tuned, legacy_searches
 from kdiag.executors.edits.launches.search_fixed import BOTH, HINTS, TILES, search_instead
@@ -18,9 +16,9 @@ LEGACY, WIDEN, NARROW, FREEZE = "legacy-to-modern", "widen", "narrow", "freeze"
 class Autotune(Edit):
     """Let the launch search for tile sizes and hints, or change what it searches."""
 
-    id: ClassVar[str] = "C"
-    title: ClassVar[str] = "Autotune over a wide space"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "C"
+    title = "Autotune over a wide space"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """A search for a fixed launch; another space, or what was found, for one that is searched."""

@@ -4,11 +4,9 @@ cuda-tile 1.7 takes a list of arrays as one argument, all of one dtype and rank.
 and do not overlap; what fails the check runs as the loop did.
 """
 
-from typing import ClassVar
-
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.batch_copies import EXAMPLES
 from kdiag.executors.edits.launches.batch_kernel import batched_kernel, batched_loop, guard
 from kdiag.executors.edits.launches.batch_loop import BatchLoop, batch_loop
@@ -24,9 +22,9 @@ CHECK = "_may_run_together"
 class BatchCopies(Edit):
     """One launch for all tensors of a loop."""
 
-    id: ClassVar[str] = "K"
-    title: ClassVar[str] = "Batch small copy kernels"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "K"
+    title = "Batch small copy kernels"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """Lists of arrays are the only way that is exact without copying the tensors together."""

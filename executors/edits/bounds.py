@@ -8,13 +8,12 @@ zero it can be a TMA load.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 import libcst as cst
 
 from kdiag.executors.edits.accesses.conversion import Conversion, convert
 from kdiag.executors.edits.accesses.inside_array import fits
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.bounds import EXAMPLES
 from kdiag.executors.edits.launches.extra_argument import ELSEWHERE, Addition, clash, launch_calls, with_argument
 from kdiag.executors.edits.launches.host_guard import Fits, violated
@@ -34,9 +33,9 @@ Conditions = dict[cst.Call, tuple[Fits, ...]]
 class Bounds(Edit):
     """Leave out the bounds checks of reads, of writes, or of both, where the host has found them needless."""
 
-    id: ClassVar[str] = "bounds"
-    title: ClassVar[str] = "No bounds checks where the tiles divide the arrays"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "bounds"
+    title = "No bounds checks where the tiles divide the arrays"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """All accesses; reads or writes alone."""

@@ -6,11 +6,10 @@ and never checked. The divisor is a constant that each launch computes, 16 or 1,
 """
 
 from dataclasses import replace
-from typing import ClassVar
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.divisibility import EXAMPLES
 from kdiag.executors.edits.launches.extra_argument import ELSEWHERE, Addition, clash, launch_calls, with_argument
 from kdiag.executors.edits.launches.host_guard import divisor
@@ -27,9 +26,9 @@ INTEGERS = ("int", "ScalarInt64")
 class Divisibility(Edit):
     """Declare one run-time scalar of a kernel divisible by 16, for the launches where it is."""
 
-    id: ClassVar[str] = "divisibility"
-    title: ClassVar[str] = "A scalar that is known to be divisible"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "divisibility"
+    title = "A scalar that is known to be divisible"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """Each whole number that the kernel is passed at run time and computes positions from."""

@@ -8,7 +8,6 @@ numbers and host code stay. The functions of the file that the kernel calls are 
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
 
 import libcst as cst
 
@@ -20,7 +19,7 @@ from kdiag.executors.edits.arithmetic.float32_kinds import Kind
 from kdiag.executors.edits.arithmetic.float32_values import float32_values, values_for_any_caller
 from kdiag.executors.edits.arithmetic.local_functions import changed_for_others, with_functions
 from kdiag.executors.edits.arithmetic.tf32_operands import passes_float32
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.fast_math import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
 from kdiag.records import Launch, Promise, Safety, Variant
@@ -63,9 +62,9 @@ RECIPES: Mapping[str, Recipe] = {
 class FastMath(Edit):
     """Approximate float32 math, flushing denormals to zero."""
 
-    id: ClassVar[str] = "H"
-    title: ClassVar[str] = "Fast math: exp2, approximate division, flush to zero"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "H"
+    title = "Fast math: exp2, approximate division, flush to zero"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """All at once first, then each rewrite alone."""

@@ -4,11 +4,10 @@ Nothing is promised: whether a hint changes the machine code is for the no-op ga
 """
 
 import re
-from typing import ClassVar
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.hints import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import (
     KernelSource,
@@ -35,9 +34,9 @@ VALUES: tuple[tuple[str, int], ...] = (
 class Hints(Edit):
     """Set one decorator hint."""
 
-    id: ClassVar[str] = "hints"
-    title: ClassVar[str] = "Decorator hint"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "hints"
+    title = "Decorator hint"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """Every hint that means something on the target and is not set to that value already."""

@@ -5,12 +5,10 @@ machine code is the same either way (sm_90 and sm_100, tileiras 13.4). It does n
 operation, on whatever array: the load is then made again in every round. These loops are edited, all others left alone.
 """
 
-from typing import ClassVar
-
 import libcst as cst
 
 from kdiag.executors.edits.accesses.invariant_loads import Loop, hoistable
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.hoisted_loads import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
@@ -24,9 +22,9 @@ REGISTERS = "the loaded tile stays in registers for the whole loop"
 class HoistedLoads(Edit):
     """Move loads that a loop does not change in front of it, where the compiler does not."""
 
-    id: ClassVar[str] = "hoist"
-    title: ClassVar[str] = "Load once in front of a loop what does not change in it"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "hoist"
+    title = "Load once in front of a loop what does not change in it"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """One: all such loads."""

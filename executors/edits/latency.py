@@ -6,12 +6,11 @@ promised. Tile loads and stores outside loops compile to the same machine code a
 """
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 import libcst as cst
 
 from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, convert
-from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.latency import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import integer, keyword, remove_keyword, set_keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code, view_kernel
@@ -30,9 +29,9 @@ MOST_VARIANTS = 20
 class Latency(Edit):
     """Set `latency` on the accesses of one kind, on one access, or on all; or remove every hint."""
 
-    id: ClassVar[str] = "E"
-    title: ClassVar[str] = "Latency hints on loads and stores in loops"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "E"
+    title = "Latency hints on loads and stores in loops"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """Removal first where there are hints; then each kind of access in a loop, all of them, and single ones."""

@@ -4,11 +4,10 @@ Nothing is promised of the machine code: a loop that spills registers is for the
 """
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.persistent import EXAMPLES
 from kdiag.executors.edits.hints import OCCUPANCY, hinted, present_value
 from kdiag.executors.edits.launches.block_helpers import block_calls
@@ -34,9 +33,9 @@ TOLD = "{} has a new parameter: calls of it in other files have to pass the numb
 class Persistent(Edit):
     """Put a kernel's body into a loop over items and start only as many blocks as run at once, or undo that."""
 
-    id: ClassVar[str] = "B"
-    title: ClassVar[str] = "Persistent scheduling, or one item per block"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "B"
+    title = "Persistent scheduling, or one item per block"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """The number of blocks per SM that the decorator asks for first; the inverse alone for a persistent kernel."""

@@ -7,14 +7,13 @@ leading extents change. Strides: once one is listed, the run time no longer take
 """
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 import libcst as cst
 
 from kdiag.executors.edits.accesses.inside_array import certain_rank
 from kdiag.executors.edits.accesses.launch_bounds import array_of
 from kdiag.executors.edits.accesses.reach import array_extent, array_parameter
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.static_shapes import EXAMPLES
 from kdiag.executors.edits.syntax.imports import with_import
 from kdiag.executors.edits.syntax.kernel_source import dotted, nodes, replace
@@ -29,9 +28,9 @@ COSTS = "the kernel is compiled anew for every other extent of a last axis"
 class StaticShapes(Edit):
     """Fix the last extent of arrays when compiling, their strides, or both."""
 
-    id: ClassVar[str] = "static-shape"
-    title: ClassVar[str] = "Extents and strides as compile-time constants"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "static-shape"
+    title = "Extents and strides as compile-time constants"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """Extents; extents and strides; strides."""

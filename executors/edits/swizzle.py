@@ -5,11 +5,10 @@ says of the grid itself, so that no launch has to change; with one from the deco
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.swizzle import EXAMPLES
 from kdiag.executors.edits.launches.blocks import independence
 from kdiag.executors.edits.launches.tile_order import Decoding, decoding
@@ -26,9 +25,9 @@ CHOICES = (8, 4, 16)
 class Swizzle(Edit):
     """Give the tiles of a result to the blocks in groups of rows."""
 
-    id: ClassVar[str] = "I"
-    title: ClassVar[str] = "Grouped tile order (GROUP_SIZE_M swizzle)"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "I"
+    title = "Grouped tile order (GROUP_SIZE_M swizzle)"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """Three sizes of a group, in rows of tiles."""

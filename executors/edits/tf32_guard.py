@@ -7,14 +7,14 @@ and `@` are left alone: they give their result the operands' dtype.
 """
 
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import cast
 
 import libcst as cst
 
 from kdiag.executors.edits.arithmetic.float32_values import float32_values
 from kdiag.executors.edits.arithmetic.local_functions import changed_for_others, with_functions
 from kdiag.executors.edits.arithmetic.tf32_operands import is_float32, passes_float32, refusal
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.tf32_guard import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes, read_kernel
 from kdiag.records import Launch, Promise, Safety, Variant
@@ -25,9 +25,9 @@ PROMISE = Promise("compile.mma_off_tensor_cores", "decreases", "matrix products 
 class Tf32Guard(Edit):
     """Cast the float32 operands of a matrix product to tfloat32."""
 
-    id: ClassVar[str] = "D"
-    title: ClassVar[str] = "TF32 operands for a float32 matrix product"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "D"
+    title = "TF32 operands for a float32 matrix product"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """One: the cast has no settings."""

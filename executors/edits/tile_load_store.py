@@ -1,7 +1,6 @@
 """A: gathers and scatters of a contiguous range as tile loads and stores, and the other way round."""
 
 from dataclasses import replace
-from typing import ClassVar
 
 import libcst as cst
 
@@ -9,7 +8,7 @@ from kdiag.executors.edits.accesses.conversion import Conversion, convert
 from kdiag.executors.edits.accesses.gather_to_load import gather_to_load, scatter_to_store
 from kdiag.executors.edits.accesses.load_to_gather import load_to_gather, store_to_scatter
 from kdiag.executors.edits.accesses.tma_use import gone_from_tma, moves_by_tma, without_tma
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.tile_load_store import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
@@ -23,9 +22,9 @@ Lines = list[tuple[Conversion, int]]
 class TileLoadStore(Edit):
     """Replace gather and scatter of a contiguous range by `ct.load` and `ct.store`, or back."""
 
-    id: ClassVar[str] = "A"
-    title: ClassVar[str] = "Replace gather and scatter by tile loads and stores, or the other way round"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "A"
+    title = "Replace gather and scatter by tile loads and stores, or the other way round"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """All five; the inverse comes first where the kernel gathers nothing."""

@@ -7,12 +7,11 @@ warps or it spills; below 128x128 a block reuses too little of what it loads.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 import libcst as cst
 
 from kdiag.executors.edits.arithmetic.matrix_roles import Roles, roles
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.tile_sizes import EXAMPLES
 from kdiag.executors.edits.hints import WARPS, has_clusters, hinted, multiplies_matrices, present_value
 from kdiag.executors.edits.launches.blocks import ATOMICS
@@ -36,9 +35,9 @@ BOUNDS = (2048, 4096, 1024)  # for a tile that follows the data
 class TileSizes(Edit):
     """Change the tile sizes of a kernel and, where it helps, its number of worker warps."""
 
-    id: ClassVar[str] = "G"
-    title: ClassVar[str] = "Tile sizes"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "G"
+    title = "Tile sizes"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """Sizes other than the present ones; those of a matrix product in the order in which they helped."""

@@ -4,15 +4,13 @@ The mask compares the element numbers of the tile with the array's extent, in in
 padding and with zeros the compiler makes the same machine code, so that is left alone (sm_90 and sm_100, tileiras 13.4).
 """
 
-from typing import ClassVar
-
 import libcst as cst
 
 from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, convert
 from kdiag.executors.edits.accesses.launch_bounds import array_of
 from kdiag.executors.edits.accesses.padded_load import padded_load
 from kdiag.executors.edits.accesses.tma_use import COMBINES_ELEMENTS, has_tma, reachable
-from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.tma_padding import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, set_keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
@@ -24,9 +22,9 @@ ZERO = "zero"
 class TmaPadding(Edit):
     """Let loads pad with zeros, which TMA can, and put the padding in afterwards."""
 
-    id: ClassVar[str] = "padding"
-    title: ClassVar[str] = "Zero padding and ct.where, so that a padded load can use TMA"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "padding"
+    title = "Zero padding and ct.where, so that a padded load can use TMA"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """One: all loads whose padding keeps them from TMA."""

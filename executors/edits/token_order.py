@@ -5,8 +5,6 @@ load that stands behind a store of another tile of the same array can stand befo
 for the no-op gate to say: `executors.token_order_probe` compiles the kernel without any order and tells what is to gain.
 """
 
-from typing import ClassVar
-
 import libcst as cst
 
 from kdiag.executors.edits.accesses.token_chains import (
@@ -23,7 +21,7 @@ from kdiag.executors.edits.accesses.token_chains import (
     other_uses,
     statement,
 )
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.token_order import EXAMPLES
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import argument, dotted, keyword, nodes, replace, set_keyword
@@ -38,9 +36,9 @@ SIGNALS = ("grid_dependency_control_wait", "grid_dependency_control_launch_depen
 class TokenOrder(Edit):
     """Relax atomics that only add up, and move loads in front of stores that they cannot meet."""
 
-    id: ClassVar[str] = "J"
-    title: ClassVar[str] = "Token-order dependencies"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "J"
+    title = "Token-order dependencies"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """Relaxed atomics where there are atomics, else loads in front of stores."""

@@ -1,13 +1,12 @@
 """F: `allow_tma=False` on tile stores or loads, so that they go by ordinary global-memory instructions."""
 
 from dataclasses import replace
-from typing import ClassVar
 
 import libcst as cst
 
 from kdiag.executors.edits.accesses.tma_use import gone_from_tma
 from kdiag.executors.edits.accesses.views import tile_calls
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.without_tma import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import keyword, set_keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, Rewrite, code, view_kernel
@@ -19,9 +18,9 @@ KINDS = {"stores": "store", "loads": "load"}
 class WithoutTma(Edit):
     """Switch TMA off for all stores or loads of a kernel, or for one of them."""
 
-    id: ClassVar[str] = "F"
-    title: ClassVar[str] = "Switch TMA off for a store or a load"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "F"
+    title = "Switch TMA off for a store or a load"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """All stores; all loads; each of them where there are several."""

@@ -1,8 +1,6 @@
 """L: what rules cannot do is written down for a person, by a command and not by an edit of the source."""
 
-from typing import ClassVar
-
-from kdiag.executors.edits.base import Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Edit, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.written_plan import EXAMPLES
 from kdiag.executors.edits.syntax.kernel_source import read_kernel
 from kdiag.records import Variant
@@ -13,9 +11,9 @@ COMMAND = "kdiag plan KERNEL.py --brief PLAN.md"
 class WrittenPlan(Edit):
     """Points to the command that writes the plan."""
 
-    id: ClassVar[str] = "L"
-    title: ClassVar[str] = "A written plan for what rules cannot do"
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+    id = "L"
+    title = "A written plan for what rules cannot do"
+    examples = EXAMPLES
 
     def variants(self, subject: Subject) -> tuple[Variant, ...]:
         """None: there is nothing to choose."""
