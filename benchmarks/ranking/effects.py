@@ -1,6 +1,6 @@
-"""Writes docs/edit-effects.md from what `measure.py` measured.
+"""What `measure.py` measured, by optimization: docs/edit-effects.md, and the tables behind it.
 
-PYTHONPATH=src:benchmarks python benchmarks/ranking/effects.py benchmarks/ranking/steps.json.xz docs/edit-effects.md
+PYTHONPATH=src:benchmarks python benchmarks/ranking/effects.py benchmarks/ranking/steps.json.xz [docs/edit-effects.md]
 """
 
 import sys
@@ -29,16 +29,36 @@ SURE = 1.01
 HEAD = """# What each edit does to the time
 
 {gpu}, {date}, clocks free, cold L2. Every variant of every edit alone, on {kernels} kernels with a naive start (`examples/`, `benchmarks/kernels/`,
-`benchmarks/ranking/held_out/`), correct on poisoned buffers and fresh inputs, then timed interleaved with the unedited kernel: the median of the paired
-ratios, over all configurations, for the best with the widest 95 % interval of any, where that is wider than 1 %. "Best" and "worst" are of the variants that were timed. "Not timed" are variants that
-compile to the machine code of another (same), are wrong, or gave no answer. "Playbook" is the gain that the published playbook names, on no particular card.
-
-    PYTHONPATH=src:benchmarks python benchmarks/ranking/measure.py STEPS.json.xz
-    PYTHONPATH=src:benchmarks python benchmarks/ranking/effects.py STEPS.json.xz docs/edit-effects.md
+`benchmarks/ranking/held_out/`), correct on poisoned buffers and fresh inputs, then timed interleaved with the unedited kernel.
 
 {summary}
+
+How many times faster the best variant of each edit is, by the median of the paired ratios over all configurations. Empty: no variant applies, or
+none was timed. "Playbook" is the gain that the published playbook names, on no particular card.
+"""
+FOOT = """
+Which variant that is, its interval and the worst one, and what compiles to the machine code of another, is wrong or gave no answer, is printed,
+without a GPU, by
+
+    PYTHONPATH=src:benchmarks python benchmarks/ranking/effects.py benchmarks/ranking/steps.json.xz
+
+and with `docs/edit-effects.md` behind it that writes this page. `measure.py` beside it measures all anew.
 """
 Row = tuple[str, Step]
+
+
+def overview(rows: Sequence[Row]) -> Iterator[str]:
+    """One table: a line for each kernel, a column for each optimization that was timed on any."""
+    best: dict[tuple[str, str], float] = {}
+    for kernel, step in rows:
+        if step.speedup is not None:
+            best[kernel, step.optimization] = max(step.speedup, best.get((kernel, step.optimization), 0.0))
+    names = sorted({name for _, name in best}, key=lambda name: (name not in CLAIMS, name))
+    claims = [CLAIMS.get(name, "").removesuffix(" times") for name in names]
+    yield f"|  | {' | '.join(names)} |\n|{'---|' * (len(names) + 1)}\n| Playbook | {' | '.join(claims)} |"
+    for kernel in dict.fromkeys(kernel for kernel, _ in rows):
+        cells = (f"{best[kernel, name]:.2f}" if (kernel, name) in best else "" for name in names)
+        yield f"| {kernel} | {' | '.join(cells)} |"
 
 
 def sections(rows: Sequence[Row]) -> Iterator[str]:
@@ -92,12 +112,15 @@ def summary(rows: Sequence[Row]) -> str:
     )
 
 
-def main(measured: Measurements, out: Path) -> None:
-    """Write the page."""
+def main(measured: Measurements, out: Path | None) -> None:
+    """Write the page, or print the tables."""
     rows = [(Path(kernel.folder).name, step) for kernel in measured.kernels for step in kernel.steps]
+    if out is None:
+        print(*sections(rows), sep="\n")
+        return
     head = HEAD.format(gpu=measured.gpu, date=measured.date, kernels=len(measured.kernels), summary=summary(rows))
-    out.write_text(head + "\n".join(sections(rows)) + "\n")
+    out.write_text(head + "\n" + "\n".join(overview(rows)) + "\n" + FOOT)
 
 
 if __name__ == "__main__":
-    main(read(Path(sys.argv[1])), Path(sys.argv[2]))
+    main(read(Path(sys.argv[1])), Path(sys.argv[2]) if len(sys.argv) > 2 else None)
