@@ -1,9 +1,7 @@
 """The launches of TileGym's operators, captured without a GPU."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +16,7 @@ pytestmark = [
 
 from kdiag.diagnose.capture.call import CallRequest, launches_of_call
 from kdiag.diagnose.source.read import read_source
-from tilegym_calls import CALLS, TUNED
+from tilegym_calls import CALLS, Call
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +29,12 @@ def parameters() -> dict[str, set[tuple[str, ...]]]:
     return found
 
 
-@pytest.mark.parametrize(("function", "arguments"), CALLS, ids=[make.__name__ for _, make in CALLS])
-def test_an_operator_is_captured(
-    function: str, arguments: Callable[[], Any], parameters: dict[str, set[tuple[str, ...]]]
-):
-    launches = launches_of_call(CallRequest(function, arguments, "sm_90", (str(SOURCES),)), timeout_s=120)
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
+def test_an_operator_is_captured(call: Call, parameters: dict[str, set[tuple[str, ...]]]):
+    launches = launches_of_call(CallRequest(call.function, call.arguments, "sm_90", (str(SOURCES),)), timeout_s=120)
     for launch in launches:
         names = dict.fromkeys(argument.name.partition("[")[0] for argument in launch.arguments)
         assert tuple(names) in parameters[launch.kernel]
     tunings = [launch.tuning for launch in launches if launch.tuning is not None]
-    assert len(tunings) == TUNED.get(arguments.__name__, 0)
+    assert len(tunings) == call.tuned
     assert all(len(tuning.configurations) == len(tuning.grids) > 1 for tuning in tunings)

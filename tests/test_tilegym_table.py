@@ -88,7 +88,7 @@ def test_an_edit_that_raises_or_applies_twice_is_found(monkeypatch: pytest.Monke
 @pytest.mark.skipif(CHECKOUT is None, reason="TILEGYM_DIR names no checkout of TileGym")
 def test_wrong_edits_are_stopped_and_right_ones_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Negative controls: a wrong result, a store past the end, a kernel that does not compile, a wrapper that raises."""
-    relu = next(index for index, (name, _) in enumerate(CALLS) if name.endswith("relu:relu"))
+    relu = next(index for index, call in enumerate(CALLS) if call.name == "elementwise")
     monkeypatch.setattr("tilegym_table.originals.CALLS", CALLS[: relu + 1])
     monkeypatch.setattr("tilegym_table.originals._parts", lambda numbers: iter([tuple(numbers)[-6:]]))
     checkout, workers = Checkout(Path(CHECKOUT or "").resolve(), tmp_path), Workers(2, tmp_path)

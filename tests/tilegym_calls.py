@@ -1,94 +1,187 @@
-"""Calls of TileGym's operators, with arguments made where they are captured; between them they launch every kernel."""
+"""Calls of TileGym's operators, of sizes that models have, made where they are captured; between them they launch every kernel."""
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
 import torch
 
-import tilegym_arguments as plain
-import tilegym_arguments_heads as heads
+BF16, FP16, FP32, INT32 = torch.bfloat16, torch.float16, torch.float32, torch.int32
 
 
-def backward(operator: Callable[..., torch.Tensor], arguments: tuple[Any, ...]):
-    result = operator(*arguments)
+@dataclass(frozen=True)
+class Call:
+    """A call of an operator, with what makes its arguments. `tuned` launches of it take their configuration from a search."""
+
+    name: str
+    operator: str
+    make: Callable[[], Any]
+    tuned: int = 0
+
+    @property
+    def function(self) -> str:
+        """The operator as a path; a function of this file is one as well."""
+        own = self.operator in ("backward", "untuned")
+        return f"{__file__}:{self.operator}" if own else f"tilegym.ops.cutile.{self.operator}"
+
+    @property
+    def arguments(self) -> Callable[[], Any]:
+        """What makes the arguments, in a form that can be sent to a child."""
+        return partial(arguments_of, self.name)
+
+
+def arguments_of(name: str) -> Any:
+    return next(call.make() for call in CALLS if call.name == name)
+
+
+def operator_at(path: str) -> Callable[..., Any]:
+    module, _, name = path.partition(":")
+    return getattr(import_module(f"tilegym.ops.cutile.{module}"), name)
+
+
+def backward(path: str, *arguments: Any):
+    result = operator_at(path)(*arguments)
     result.backward(torch.ones_like(result))
 
 
-def untuned(operator: Callable[..., object], arguments: tuple[Any, ...]):
+def untuned(path: str, *arguments: Any):
     """A call as it is made where TileGym is told not to tune."""
     with patch.dict(os.environ, {"TILEGYM_DISABLE_AUTOTUNE": "1"}):
-        operator(*arguments)
+        operator_at(path)(*arguments)
 
 
-_OPS = "tilegym.ops.cutile"
-# The operator as a path, and what makes its arguments.
-CALLS: list[tuple[str, Callable[[], Any]]] = [
-    (f"{_OPS}.softmax:softmax", plain.softmax),
-    (f"{_OPS}.softmax:softmax", plain.softmax_chunked),
-    (f"{_OPS}.softmax:softmax", plain.softmax_tma),
-    (f"{_OPS}.softmax:softmax", plain.softmax_multi_wave),
-    (f"{_OPS}.rms_norm:rms_norm", plain.rms_norm),
-    (f"{_OPS}.rms_norm:rms_norm", plain.rms_norm_reload),
-    (f"{_OPS}.rms_norm:rms_norm", plain.rms_norm_cached),
-    (f"{__file__}:backward", plain.rms_norm_backward),
-    (f"{_OPS}.layer_norm_legacy:persistent_layer_norm", plain.persistent_layer_norm),
-    (f"{_OPS}.layer_norm_legacy:layer_norm_legacy", plain.layer_norm),
-    (f"{_OPS}.silu_and_mul:silu_and_mul", plain.silu_and_mul),
-    (f"{__file__}:backward", plain.gated_backward),
-    (f"{_OPS}.swiglu:swiglu", plain.swiglu),
-    (f"{__file__}:backward", plain.swiglu_backward),
-    (f"{_OPS}.activation.geglu:geglu", plain.geglu),
-    (f"{__file__}:backward", plain.geglu_backward),
-    (f"{_OPS}.activation.gelu:gelu", plain.gelu),
-    (f"{_OPS}.activation.relu:relu", plain.elementwise),
-    (f"{_OPS}.rope:apply_rope_base", plain.rope),
-    (f"{_OPS}.matmul:matmul", plain.matmul),
-    (f"{_OPS}.matmul:matmul", plain.matmul_persistent),
-    (f"{_OPS}.bmm:bmm", plain.bmm),
-    (f"{_OPS}.bmm:bmm", plain.bmm_plain),
-    (f"{_OPS}.group_gemm:group_gemm", plain.group_gemm),
-    (f"{_OPS}.attention:tile_fmha", heads.attention),
-    (f"{__file__}:backward", heads.attention_backward),
-    (f"{_OPS}.flash_decode:fmha_decode", heads.attention_decode),
-    (f"{_OPS}.gemma_attention:gemma_attention_cutile", heads.gemma_attention),
-    (f"{_OPS}.gemma_attention_decode:gemma_fmha_decode", heads.gemma_decode),
-    (f"{_OPS}.attention_sink:attention_sink", heads.attention_sink),
-    (f"{_OPS}.attention_sink_decode:attention_sink_decode", heads.attention_sink_decode),
-    (f"{_OPS}.mla:tile_mla", heads.mla),
-    (f"{_OPS}.mla_decoding:mla_decoding", heads.mla_decoding),
-    (f"{_OPS}.mla_decoding_split_kv:mla_decoding_split_kv", heads.mla_decoding),
-    (f"{_OPS}.dropout:dropout", plain.dropout),
-    (f"{_OPS}.splitk_reduce:splitk_reduce", heads.splitk_reduce),
-    (f"{_OPS}.moe:invoke_fused_moe_kernel", heads.fused_moe),
-    (f"{_OPS}.moe_align_block:moe_align_block_size", heads.moe_align),
-    (f"{_OPS}.chunk_gated_delta_rule:chunk_gated_delta_rule", heads.gated_delta_rule),
-    (f"{_OPS}.recurrent_gated_delta_rule:recurrent_gated_delta_rule", heads.recurrent_delta_rule),
-    (f"{_OPS}.recurrent_gated_delta_rule:recurrent_gated_delta_rule", heads.persistent_delta_rule),
-    (f"{__file__}:untuned", heads.delta_rule_decode),
-    (f"{_OPS}.experimental.swa_attention:tile_swa_attention", heads.window_attention),
-    (f"{_OPS}.experimental.fused_linear_cross_entropy:fused_linear_cross_entropy", plain.cross_entropy),
-    (f"{_OPS}.experimental.nvfp4_quantize:tile_nvfp4_quantize", plain.nvfp4),
-    (f"{_OPS}.experimental.sparse_mla:tile_sparse_mla", heads.sparse_mla),
-    (f"{_OPS}.experimental.mhc:mhc_gemm_rms_scale", plain.mhc_gemm),
-    (f"{_OPS}.experimental.mhc:mhc_apply_residual", plain.mhc_residual),
-    (f"{_OPS}.experimental.mhc:mhc_sinkhorn", plain.mhc_sinkhorn),
-]
-# How many launches of a call take their configuration from a search, by its arguments' name.
-TUNED = {
-    "persistent_layer_norm": 1,
-    "rope": 1,
-    "matmul": 1,
-    "matmul_persistent": 1,
-    "bmm": 1,
-    "group_gemm": 1,
-    "attention": 1,
-    "attention_backward": 2,
-    "attention_sink": 1,
-    "mla": 1,
-    "recurrent_delta_rule": 1,
-    "persistent_delta_rule": 1,
-    "mhc_gemm": 1,
-    "sparse_mla": 1,
-}
+def new(*shape: int, dtype: torch.dtype = BF16, grad: bool = False) -> torch.Tensor:
+    return torch.empty(shape, dtype=dtype, device="cuda", requires_grad=grad)
+
+
+def zeros(*shape: int, dtype: torch.dtype = INT32) -> torch.Tensor:
+    return torch.zeros(shape, dtype=dtype, device="cuda")
+
+
+def rms_norm(*, grad: bool = False) -> tuple[Any, ...]:
+    return (new(4096, 4096, grad=grad), (4096,), new(4096, grad=grad), 1e-6)
+
+
+def layer_norm() -> tuple[Any, ...]:
+    return (new(4096, 1024), (1024,), new(1024), new(1024), 1e-5)
+
+
+def pair(*, grad: bool = False) -> tuple[Any, ...]:
+    return (new(4096, 4096, grad=grad), new(4096, 4096, grad=grad))
+
+
+def bmm() -> tuple[Any, ...]:
+    return (new(8, 1024, 512, dtype=FP16), new(8, 512, 1024, dtype=FP16))
+
+
+def group_gemm() -> tuple[Any, ...]:
+    rows = (256, 512, 1024)
+    return ([new(n, 512) for n in rows], [new(512, 256) for _ in rows])
+
+
+def heads(length: int = 1024, *, grad: bool = False) -> tuple[Any, ...]:
+    return (new(2, 32, length, 128, grad=grad), *(new(2, 8, 1024, 128, grad=grad) for _ in range(2)))
+
+
+def attention_sink(length: int) -> tuple[Any, ...]:
+    kv = (2, 512, 8, 64)
+    return (new(2, length, 8, 4, 64), new(*kv), new(*kv), new(32), 0.125, None, zeros(1))
+
+
+def mla() -> tuple[Any, ...]:
+    shape = (2, 16, 1024)
+    return (*(new(*shape, 128) for _ in range(3)), new(*shape, 64), new(2, 1, 1024, 64), True, None)
+
+
+def mla_decoding() -> tuple[Any, ...]:
+    return (new(2, 16, 512), new(2, 16, 64), new(2, 1024, 512), new(2, 1024, 64), None)
+
+
+def fused_moe() -> tuple[Any, ...]:
+    tokens, experts, top_k, n, k = 256, 8, 2, 512, 512
+    padded = tokens * top_k + experts * 64
+    tensors = (new(tokens, k), new(experts, n, k), new(tokens, top_k, n), None, None, new(tokens, top_k, dtype=FP32))
+    routing = (zeros(tokens, top_k), zeros(padded), zeros(padded // 64), zeros(1))
+    config = {"TILE_SIZE_M": 64, "TILE_SIZE_N": 64, "TILE_SIZE_K": 64, "GROUP_SIZE_M": 8}
+    return (*tensors, *routing, False, top_k, config, None, False)
+
+
+def delta_rule(length: int = 256) -> tuple[Any, ...]:
+    shape = (2, length, 8)
+    return (*(new(*shape, 128) for _ in range(3)), new(*shape, dtype=FP32), new(*shape))
+
+
+def persistent_delta_rule() -> dict[str, Any]:
+    return dict(zip(("query", "key", "value", "g", "beta"), delta_rule(), strict=True)) | {"persistent": True}
+
+
+def window_attention() -> dict[str, Any]:
+    return {name: new(1, 8, 1024, 128, dtype=FP16) for name in "qkv"} | {"window_size": 256}
+
+
+def sparse_mla() -> tuple[Any, ...]:
+    q, k, v = new(1, 16, 1024, 128), new(1, 1, 1024, 128), new(1, 1, 1024, 128)
+    return (q, k, v, zeros(1, 1024, 1, 512), new(1, 16, 1024, 64), new(1, 1, 1024, 64))
+
+
+SOFTMAX, RMS_NORM, SWIGLU, GEGLU = "softmax:softmax", "rms_norm:rms_norm", "swiglu:swiglu", "activation.geglu:geglu"
+SILU, RECURRENT = "silu_and_mul:silu_and_mul", "recurrent_gated_delta_rule:recurrent_gated_delta_rule"
+CALLS = (
+    Call("softmax", SOFTMAX, lambda: (new(4096, 4096),)),
+    Call("softmax_chunked", SOFTMAX, lambda: {"x": new(512, 65536), "use_chunked": True}),
+    Call("softmax_tma", SOFTMAX, lambda: {"x": new(512, 4096), "use_tma": True}),
+    Call("softmax_multi_wave", SOFTMAX, lambda: {"x": new(4096, 4096), "use_multi_wave": True}),
+    Call("rms_norm", RMS_NORM, rms_norm),
+    Call("rms_norm_reload", RMS_NORM, lambda: (*rms_norm(), None, "multi_wave_reload")),
+    Call("rms_norm_cached", RMS_NORM, lambda: (*rms_norm(), None, "multi_wave_cached")),
+    Call("rms_norm_backward", "backward", lambda: (RMS_NORM, *rms_norm(grad=True))),
+    Call("persistent_layer_norm", "layer_norm_legacy:persistent_layer_norm", layer_norm, 1),
+    Call("layer_norm", "layer_norm_legacy:layer_norm_legacy", layer_norm),
+    Call("silu_and_mul", SILU, lambda: (new(4096, 8192),)),
+    Call("gated_backward", "backward", lambda: (SILU, new(4096, 8192, grad=True))),
+    Call("swiglu", SWIGLU, pair),
+    Call("swiglu_backward", "backward", lambda: (SWIGLU, *pair(grad=True))),
+    Call("geglu", GEGLU, lambda: {"input": new(1024, 4096)}),
+    Call("geglu_backward", "backward", lambda: (GEGLU, new(1024, 4096, grad=True), -1, "tanh")),
+    Call("gelu", "activation.gelu:gelu", lambda: {"input": new(4096, 1000)}),
+    Call("elementwise", "activation.relu:relu", lambda: (new(4096, 1000),)),
+    Call("rope", "rope:apply_rope_base", lambda: (new(2, 32, 1024, 128), new(2, 8, 1024, 128), *(new(1, 1024, 128) for _ in "cs")), 1),
+    Call("matmul", "matmul:matmul", pair, 1),
+    Call("matmul_persistent", "matmul:matmul", lambda: {"a": new(4096, 2048), "b": new(4096, 2048), "trans_b": True, "static_persistent": True}, 1),
+    Call("bmm", "bmm:bmm", bmm, 1),
+    Call("bmm_plain", "bmm:bmm", lambda: dict(zip("ab", bmm(), strict=True)) | {"static_persistent": False}),
+    Call("group_gemm", "group_gemm:group_gemm", group_gemm, 1),
+    Call("attention", "attention:tile_fmha", heads, 1),
+    Call("attention_backward", "backward", lambda: ("attention:tile_fmha_with_backward", *heads(grad=True)), 2),
+    Call("attention_decode", "flash_decode:fmha_decode", lambda: (*heads(1), 0.088)),
+    Call("gemma_attention", "gemma_attention:gemma_attention_cutile", heads),
+    Call("gemma_decode", "gemma_attention_decode:gemma_fmha_decode", lambda: heads(1)),
+    Call("attention_sink", "attention_sink:attention_sink", lambda: attention_sink(512), 1),
+    Call("attention_sink_decode", "attention_sink_decode:attention_sink_decode", lambda: attention_sink(1)),
+    Call("mla", "mla:tile_mla", mla, 1),
+    Call("mla_decoding", "mla_decoding:mla_decoding", mla_decoding),
+    Call("mla_decoding_split_kv", "mla_decoding_split_kv:mla_decoding_split_kv", mla_decoding),
+    Call("dropout", "dropout:dropout", lambda: (new(1 << 20, dtype=FP32), 7)),
+    Call("splitk_reduce", "splitk_reduce:splitk_reduce",
+         lambda: (new(2, 32, 16, 128, dtype=FP32), new(2, 32, 16, dtype=FP32), new(2, 32, 128), 1024)),
+    Call("fused_moe", "moe:invoke_fused_moe_kernel", fused_moe),
+    Call("moe_align", "moe_align_block:moe_align_block_size", lambda: (zeros(256, 2), 64, 8)),
+    Call("gated_delta_rule", "chunk_gated_delta_rule:chunk_gated_delta_rule", delta_rule),
+    Call("recurrent_delta_rule", RECURRENT, delta_rule, 1),
+    Call("persistent_delta_rule", RECURRENT, persistent_delta_rule, 1),
+    Call("delta_rule_decode", "untuned", lambda: (RECURRENT, *delta_rule(1))),
+    Call("window_attention", "experimental.swa_attention:tile_swa_attention", window_attention),
+    Call("cross_entropy", "experimental.fused_linear_cross_entropy:fused_linear_cross_entropy",
+         lambda: (new(512, 1024), new(32000, 1024), zeros(512, dtype=torch.int64))),
+    Call("nvfp4", "experimental.nvfp4_quantize:tile_nvfp4_quantize", lambda: (new(1024, 1024),)),
+    Call("sparse_mla", "experimental.sparse_mla:tile_sparse_mla", sparse_mla, 1),
+    Call("mhc_gemm", "experimental.mhc:mhc_gemm_rms_scale",
+         lambda: (new(1024, 4096), new(4096, 24, dtype=FP32), 4, 0.1, 0.2, 0.3, new(24, dtype=FP32)), 1),
+    Call("mhc_residual", "experimental.mhc:mhc_apply_residual",
+         lambda: (new(1024, 4 * 1024), new(1024, 1024), new(1024, 24, dtype=FP32), 4)),
+    Call("mhc_sinkhorn", "experimental.mhc:mhc_sinkhorn", lambda: (new(1024, 24, dtype=FP32), 4)),
+)  # fmt: skip

@@ -46,8 +46,8 @@ def compile_calls(job: CompileJob) -> dict[Kernel, Compilation]:
 
 def _captured(job: CompileJob) -> Iterator[tuple[Kernel, Captured]]:
     for index in job.calls:
-        function, arguments = CALLS[index]
-        for captured in capture_call(CallRequest(function, arguments, job.target)):
+        call = CALLS[index]
+        for captured in capture_call(CallRequest(call.function, call.make, job.target)):
             kernel = kernel_of(job.checkout, job.version, captured.kernel)
             if kernel is not None and job.only in (None, kernel):
                 yield kernel, replace(captured, launch=replace(captured.launch, configuration=index))
