@@ -10,6 +10,7 @@ import io
 from pathlib import Path
 from typing import Any, get_args
 
+from kdiag.diagnose.compiler.cubin import KernelResources, read_cubin
 from kdiag.records import Remark
 
 ACCESSES = ("load", "store", "gather", "scatter", "atomic_add", "atomic_max", "atomic_cas")
@@ -106,6 +107,12 @@ def arguments(function: Any, source: str) -> list[Any]:
 def compile_to_cubin(source: str, kernel: str, folder: Path, target: str = "sm_90") -> bytes:
     """The machine code of a kernel. Raises what the tile compiler raises."""
     return _compiled(source, kernel, folder, target, "cubin")
+
+
+def machine_code(source: str, kernel: str, folder: Path, target: str = "sm_90") -> KernelResources:
+    """What the cubin says of the kernel. Raises what the tile compiler raises."""
+    (found,) = read_cubin(compile_to_cubin(source, kernel, folder, target)).values()
+    return found
 
 
 def remarks_of(source: str, kernel: str, folder: Path, target: str = "sm_90") -> tuple[Remark, ...]:

@@ -72,15 +72,17 @@ def numbers(*shape: int) -> Any:
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
 
 
-def edited(edit: Edit, source: str, kernel: str, variant: str, launches: tuple[Launch, ...] = ()) -> str:
+def edited(edit: Edit, source: str, kernel: str, variant: str = "", launches: tuple[Launch, ...] = (), **settings: Any):
     """The source after an edit that has to apply."""
-    outcome = edit.apply(Subject(source, kernel, launches=launches), Variant(edit.id, variant))
+    outcome = edit.apply(Subject(source, kernel, launches=launches), Variant(edit.id, variant, settings))
     assert isinstance(outcome, Applied), outcome
     return outcome.source
 
 
-def refused(edit: Edit, source: str, kernel: str, variant: str, launches: tuple[Launch, ...] = ()) -> str:
+def refused(
+    edit: Edit, source: str, kernel: str, variant: str = "", launches: tuple[Launch, ...] = (), **settings: Any
+):
     """Why an edit, which must not apply, leaves a source alone."""
-    outcome = edit.apply(Subject(source, kernel, launches=launches), Variant(edit.id, variant))
+    outcome = edit.apply(Subject(source, kernel, launches=launches), Variant(edit.id, variant, settings))
     assert isinstance(outcome, Skipped), outcome
     return outcome.reason

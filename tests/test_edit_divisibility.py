@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edit_compilation import compile_to_cubin
+from edit_compilation import machine_code
 from edit_emulation import edited, launched, module_of, numbers
-from kdiag.diagnose.compiler.cubin import read_cubin
 from kdiag.executors.edits.base import Skipped, Subject
 from kdiag.executors.edits.divisibility import Divisibility
 from kdiag.executors.edits.examples.divisibility import _rows, _window
@@ -55,12 +54,9 @@ def test_a_guard_that_is_wrong_is_caught():
 def test_rows_of_a_divisible_stride_take_less_code(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("torch")
     monkeypatch.setattr("edit_compilation.TILE", 1024)  # several elements for each thread
-
-    def size(source: str) -> int:
-        cubin = read_cubin(compile_to_cubin(source, "double", tmp_path, target))
-        return sum(resources.code_bytes for resources in cubin.values())
-
-    assert size(edited(Divisibility(), ROWS, "double", "stride")) < size(ROWS)
+    declared = edited(Divisibility(), ROWS, "double", "stride")
+    after, before = (machine_code(source, "double", tmp_path, target) for source in (declared, ROWS))
+    assert after.code_bytes < before.code_bytes
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import edit_emulation
 from edit_emulation import numbers
 from emulated_edits import kernel, launch, results
-from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Outcome, Subject
 from kdiag.executors.edits.tile_load_store import INVERSE, TileLoadStore
 from kdiag.records import Launch, Variant
 from tile_range_cases import CASES, COUNTED, LAUNCH_ONLY, REFUSED, Case, ones
@@ -39,15 +40,11 @@ def apply(source: str, variant: str = "tile-load-store", launches: tuple[Launch,
 
 
 def edited(source: str, variant: str = "tile-load-store", launches: tuple[Launch, ...] = ()) -> str:
-    outcome = apply(source, variant, launches)
-    assert isinstance(outcome, Applied), outcome
-    return outcome.source
+    return edit_emulation.edited(TileLoadStore(), source, "k", variant, launches)
 
 
 def refused(source: str, variant: str = "tile-load-store", launches: tuple[Launch, ...] = ()) -> str:
-    outcome = apply(source, variant, launches)
-    assert isinstance(outcome, Skipped), outcome
-    return outcome.reason
+    return edit_emulation.refused(TileLoadStore(), source, "k", variant, launches)
 
 
 def same(before: str, after: str, grid: tuple[int, ...], values: list[Any]):

@@ -1,20 +1,24 @@
 """What a kernel computes with other tile sizes: the same, bit for bit, also where the last tile is cut off."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edit_emulation import called
-from kdiag.executors.edits.base import Applied, Example, Skipped, Subject
+import edit_emulation
+from edit_emulation import called, edited
+from kdiag.executors.edits.base import Applied, Example, Subject
 from kdiag.executors.edits.examples.split_rows import ROWS
 from kdiag.executors.edits.examples.tile_sizes import DOUBLE, FROM_DATA, MATMUL
 from kdiag.executors.edits.tile_sizes import TileSizes
-from kdiag.records import Scalar, Variant
+from kdiag.records import Variant
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
 
 EDIT = TileSizes()
+resized, refused = partial(edited, EDIT), partial(edit_emulation.refused, EDIT)
 WRAPPERS = {"matmul_kernel": "matmul", "double_kernel": "double", "gate_kernel": "gate"}
 APPLIED = [example for example in TileSizes.examples if example.after is not None]
 # A kernel that adds up a row chunk by chunk; the chunk is bounded, and follows shorter rows.
@@ -51,18 +55,6 @@ def test_a_variant_says_how_much_the_tiles_grow():
     sizes = next(iter(variants.values())).present
     assert variants["tile_m=128,tile_n=64"].growth == 128 * 64 / (sizes["tile_m"] * sizes["tile_n"])
     assert all(each.growth is None for each in EDIT.variants(Subject(FROM_DATA, "double_kernel")))
-
-
-def resized(source: str, kernel: str, **sizes: Scalar) -> str:
-    outcome = EDIT.apply(Subject(source, kernel), Variant("G", "any", sizes))
-    assert isinstance(outcome, Applied), outcome
-    return outcome.source
-
-
-def refused(source: str, kernel: str, **sizes: Scalar) -> str:
-    outcome = EDIT.apply(Subject(source, kernel), Variant("G", "any", sizes))
-    assert isinstance(outcome, Skipped), outcome
-    return outcome.reason
 
 
 def inputs(kernel: str, *extents: int) -> list[object]:
