@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @pytest.fixture
-def softmax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def softmax(tmp_path, monkeypatch) -> Path:
     """The softmax kernel alone, without a workload, in the current folder."""
     shutil.copy(EXAMPLES / "softmax" / "softmax.py", tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -25,7 +25,7 @@ def softmax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "softmax.py"
 
 
-def test_what_is_printed_is_a_patch(softmax: Path, capsys: pytest.CaptureFixture[str]):
+def test_what_is_printed_is_a_patch(softmax, capsys):
     before = softmax.read_bytes()
     assert run(["apply", "softmax.py", "h"]) == 0
     printed = capsys.readouterr()
@@ -42,7 +42,7 @@ def test_what_is_printed_is_a_patch(softmax: Path, capsys: pytest.CaptureFixture
     assert "exp2" in softmax.read_text()
 
 
-def test_a_variant_by_name(softmax: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_variant_by_name(softmax, capsys):
     assert run(["apply", str(softmax), "H", "--variant", "exp2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["schema"], found["optimization"], found["variant"]) == ("kdiag.apply/1", "H", "exp2")
@@ -55,21 +55,19 @@ def test_a_variant_by_name(softmax: Path, capsys: pytest.CaptureFixture[str]):
 @pytest.mark.parametrize(
     ("variant", "settings"), [("occupancy=2", {"occupancy": 2}), ("num_worker_warps=8", {"num_worker_warps": 8})]
 )
-def test_a_variant_by_setting(
-    softmax: Path, variant: str, settings: dict[str, int], capsys: pytest.CaptureFixture[str]
-):
+def test_a_variant_by_setting(softmax, variant, settings, capsys):
     assert run(["apply", str(softmax), "hints", "--variant", variant, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["settings"] == settings
 
 
-def test_a_setting_that_is_not_offered_is_tried(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+def test_a_setting_that_is_not_offered_is_tried(capsys, tmp_path):
     kernel = tmp_path / "matmul.py"
     shutil.copy(EXAMPLES / "matmul_bf16" / "matmul.py", kernel)
     assert run(["apply", str(kernel), "G", "--variant", "tile_k=16", "--json"]) == 0
     assert "+TILE_K = 16" in json.loads(capsys.readouterr().out)["diff"]
 
 
-def test_writing_and_undoing(softmax: Path, capsys: pytest.CaptureFixture[str]):
+def test_writing_and_undoing(softmax, capsys):
     before = softmax.read_bytes()
     assert run(["apply", "softmax.py", "H", "--write"]) == 0
     undo = capsys.readouterr().err.split("undo: ")[1].strip()
@@ -78,9 +76,7 @@ def test_writing_and_undoing(softmax: Path, capsys: pytest.CaptureFixture[str]):
     assert softmax.read_bytes() == before
 
 
-def test_what_cannot_be_written_is_as_it_was(
-    softmax: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_what_cannot_be_written_is_as_it_was(softmax, capsys, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/kdiag")
     before = softmax.read_bytes()
     assert run(["apply", "softmax.py", "H", "--write"]) == 1
@@ -88,7 +84,7 @@ def test_what_cannot_be_written_is_as_it_was(
     assert softmax.read_bytes() == before
 
 
-def test_applying_twice_says_why_not(softmax: Path, capsys: pytest.CaptureFixture[str]):
+def test_applying_twice_says_why_not(softmax, capsys):
     assert run(["apply", "softmax.py", "H", "--variant", "exp2", "--write", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["written"]
     after = softmax.read_bytes()
@@ -111,9 +107,7 @@ def test_applying_twice_says_why_not(softmax: Path, capsys: pytest.CaptureFixtur
         (["H", "--target", "sm_1"], 2, "sm_1"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(
-    softmax: Path, arguments: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str]
-):
+def test_what_cannot_be_is_one_sentence(softmax, arguments, code, sentence, capsys):
     before = softmax.read_bytes()
     assert run(["apply", "softmax.py", *arguments, "--write"]) == code
     printed = capsys.readouterr()
@@ -123,9 +117,7 @@ def test_what_cannot_be_is_one_sentence(
     assert softmax.read_bytes() == before
 
 
-def test_a_range_that_says_little_comes_with_what_says_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_a_range_that_says_little_comes_with_what_says_more(tmp_path, monkeypatch, capsys):
     shutil.copy(EXAMPLES / "matmul_bf16" / "matmul.py", tmp_path / "a b.py")
     monkeypatch.chdir(tmp_path)
     assert run(["apply", "a b.py", "G"]) == 0
@@ -135,20 +127,20 @@ def test_a_range_that_says_little_comes_with_what_says_more(
 
 
 @pytest.mark.parametrize("text", ["", "x = 1\n", "def broken(:\n", "\x00"])
-def test_a_file_without_a_kernel(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]):
+def test_a_file_without_a_kernel(tmp_path, text, capsys):
     path = tmp_path / "kernel.py"
     path.write_text(text)
     assert run(["apply", str(path), "H"]) in {1, 2}
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
-def test_a_byte_order_mark_is_named(softmax: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_byte_order_mark_is_named(softmax, capsys):
     softmax.write_bytes(b"\xef\xbb\xbf" + softmax.read_bytes())
     assert run(["apply", "softmax.py", "H"]) == 1
     assert "byte order mark; save it as UTF-8 without one" in capsys.readouterr().err
 
 
-def test_the_list(softmax: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_list(softmax, capsys):
     assert run(["apply", "softmax.py", "--list", "--json"]) == 0
     edits = json.loads(capsys.readouterr().out)["edits"]
     variants = {edit["optimization"]: edit["variants"] for edit in edits}
@@ -161,7 +153,7 @@ def test_the_list(softmax: Path, capsys: pytest.CaptureFixture[str]):
 
 
 @pytest.mark.compiler
-def test_with_a_workload_the_compiler_is_asked(capsys: pytest.CaptureFixture[str]):
+def test_with_a_workload_the_compiler_is_asked(capsys):
     pytest.importorskip("cuda.tile")
     assert run(["apply", str(EXAMPLES / "softmax" / "softmax.py"), "H", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

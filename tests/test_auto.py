@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +25,7 @@ ROW = re.compile(r"^\| (\d+) +\| (.+?) +\| +(\d+\.\d{6}|-) \| (PASS|FAIL) +\| +(
 
 
 @pytest.fixture(scope="module")
-def softmax(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, dict[str, str], dict[str, Any]]:
+def softmax(tmp_path_factory) -> tuple[Project, dict[str, str], dict[str, Any]]:
     """The recorded softmax run: the project, the user's files before it, and what it printed."""
     made = project(tmp_path_factory.mktemp("softmax"), "softmax")
     (made.root / "notes.txt").write_text("the user's own, not in git\n")
@@ -37,7 +36,7 @@ def softmax(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, dict[str
     return made, before, json.loads(done.stdout)
 
 
-def test_the_first_step_is_the_right_one(softmax: tuple[Project, dict[str, str], dict[str, Any]]):
+def test_the_first_step_is_the_right_one(softmax):
     _, _, summary = softmax
     baseline, first = summary["iterations"][:2]
     assert (baseline["n"], baseline["optimization"], baseline["correctness"]) == (0, "baseline", "PASS")
@@ -46,13 +45,13 @@ def test_the_first_step_is_the_right_one(softmax: tuple[Project, dict[str, str],
     assert summary["schema"] == "kdiag.auto/1"
 
 
-def test_the_users_checkout_is_byte_identical(softmax: tuple[Project, dict[str, str], dict[str, Any]]):
+def test_the_users_checkout_is_byte_identical(softmax):
     made, before, _ = softmax
     assert made.fingerprint() == before
     assert made.git("status", "--porcelain") == "?? notes.txt\n"
 
 
-def test_the_branch_holds_one_commit_per_kept_edit(softmax: tuple[Project, dict[str, str], dict[str, Any]]):
+def test_the_branch_holds_one_commit_per_kept_edit(softmax):
     made, _, summary = softmax
     kept = [row for row in summary["iterations"] if row["verdict"] == "keep" and row["n"] > 0]
     log = made.git("log", "--format=%s", f"HEAD..{summary['branch']}").splitlines()
@@ -60,7 +59,7 @@ def test_the_branch_holds_one_commit_per_kept_edit(softmax: tuple[Project, dict[
     assert made.git("diff", "--name-only", "HEAD", summary["branch"]) == "softmax.py\n"
 
 
-def test_the_results_table_is_as_agreed(softmax: tuple[Project, dict[str, str], dict[str, Any]]):
+def test_the_results_table_is_as_agreed(softmax):
     made, _, summary = softmax
     header, rule, *rows = made.results.splitlines()
     assert [cell.strip() for cell in header.strip("|").split("|")] == [
@@ -76,7 +75,7 @@ def test_the_results_table_is_as_agreed(softmax: tuple[Project, dict[str, str], 
     assert [int(cell[1]) for cell in cells if cell] == [row["n"] for row in summary["iterations"]]
 
 
-def test_a_dirty_target_is_refused_and_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_dirty_target_is_refused_and_left_alone(tmp_path, capsys):
     made = project(tmp_path, "softmax")
     target = made.root / "softmax.py"
     target.write_text(target.read_text() + "# not committed\n")
@@ -88,7 +87,7 @@ def test_a_dirty_target_is_refused_and_left_alone(tmp_path: Path, capsys: pytest
 
 
 @pytest.fixture
-def two_edits(monkeypatch: pytest.MonkeyPatch):
+def two_edits(monkeypatch):
     """Few enough to need no limit of time, which a busy machine would reach before the first of them."""
 
     def propose(subject: Subject, file_name: str) -> tuple[Proposal, ...]:
@@ -99,7 +98,7 @@ def two_edits(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.usefixtures("two_edits")
-def test_without_a_gpu_candidates_are_compiled_patches(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_without_a_gpu_candidates_are_compiled_patches(tmp_path, capsys):
     made = project(tmp_path, "softmax")
     before = made.fingerprint()
     code, summary = auto(made, capsys, "--budget", "9999")
@@ -119,7 +118,7 @@ def test_without_a_gpu_candidates_are_compiled_patches(tmp_path: Path, capsys: p
 
 
 @pytest.mark.usefixtures("two_edits")
-def test_exact_forbids_edits_that_change_rounding(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_exact_forbids_edits_that_change_rounding(tmp_path, capsys):
     made = project(tmp_path, "softmax")
     code, summary = auto(made, capsys, "--exact", "--budget", "9999")
     assert code == 0, summary
@@ -127,7 +126,7 @@ def test_exact_forbids_edits_that_change_rounding(tmp_path: Path, capsys: pytest
     assert not {row["optimization"] for row in summary["iterations"]} & {"D", "H"}
 
 
-def test_what_was_not_recorded_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_what_was_not_recorded_is_an_error(tmp_path, capsys):
     made = project(tmp_path, "matmul_fp32")
     code, answer = auto(made, capsys, *SOFTMAX)
     assert code == 2

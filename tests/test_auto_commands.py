@@ -40,7 +40,7 @@ def commands(folder: Path, *, wrong: bool = False, sneaky: bool = False) -> Proj
     return made
 
 
-def test_the_commit_holds_the_candidate_that_was_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_commit_holds_the_candidate_that_was_measured(tmp_path, capsys):
     made = commands(tmp_path)
     code, summary = auto(made, capsys, "--budget", "9999")
     assert code == 0, summary
@@ -58,9 +58,7 @@ def test_the_commit_holds_the_candidate_that_was_measured(tmp_path: Path, capsys
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-def test_a_run_that_is_recorded_plans_as_any_other(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, recorded: bool
-):
+def test_a_run_that_is_recorded_plans_as_any_other(tmp_path, capsys, monkeypatch, *, recorded):
     asked, made, plan = [], commands(tmp_path), strategy.plan
     monkeypatch.setattr(
         strategy, "plan", lambda request, compiler: asked.append(request.runs) or plan(request, compiler)
@@ -70,9 +68,7 @@ def test_a_run_that_is_recorded_plans_as_any_other(
     assert (code, set(asked)) == (0, {13})
 
 
-def test_a_small_gain_is_measured_twice_and_lowers_its_branch(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], experience: Path
-):
+def test_a_small_gain_is_measured_twice_and_lowers_its_branch(tmp_path, capsys, experience):
     made = commands(tmp_path)
     bench = made.root / "bench.py"
     bench.write_text(bench.read_text().replace("ms = 0.7", "ms = 0.97"))
@@ -88,9 +84,7 @@ def test_a_small_gain_is_measured_twice_and_lowers_its_branch(
 
 
 @pytest.mark.parametrize(("fault", "why"), [("wrong", "the result is wrong"), ("sneaky", "made a commit")])
-def test_what_fails_its_tests_or_commits_by_itself_is_not_kept(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str, why: str
-):
+def test_what_fails_its_tests_or_commits_by_itself_is_not_kept(tmp_path, capsys, fault, why):
     made = commands(tmp_path, wrong=fault == "wrong", sneaky=fault == "sneaky")
     code, summary = auto(made, capsys, "--budget", "9999")
     assert code == 0, summary
@@ -100,7 +94,7 @@ def test_what_fails_its_tests_or_commits_by_itself_is_not_kept(
     assert summary["speedup"] == 1.0
 
 
-def test_commands_that_want_a_gpu_do_not_make_the_kernel_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_commands_that_want_a_gpu_do_not_make_the_kernel_wrong(tmp_path, capsys):
     made = commands(tmp_path)
     code, answer = auto(made, capsys, "--test", "echo Torch not compiled with CUDA enabled; false")
     assert code == 1
@@ -108,9 +102,7 @@ def test_commands_that_want_a_gpu_do_not_make_the_kernel_wrong(tmp_path: Path, c
     assert "not compiled with CUDA" in answer["stderr"]
 
 
-def test_an_iteration_that_takes_too_long_is_ended_and_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_an_iteration_that_takes_too_long_is_ended_and_told(tmp_path, capsys, monkeypatch):
     made = commands(tmp_path)
     bench = made.root / "bench.py"
     bench.write_text(bench.read_text() + "if 'exp2' in source:\n    import time\n    time.sleep(600)\n")
@@ -125,9 +117,7 @@ def test_an_iteration_that_takes_too_long_is_ended_and_told(
     assert any(event.get("iteration", {}).get("reason") == row["reason"] for event in made.journal)
 
 
-def test_a_run_that_asks_goes_on_from_its_journal_alone_and_ends_at_its_target(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_a_run_that_asks_goes_on_from_its_journal_alone_and_ends_at_its_target(tmp_path, capsys, monkeypatch):
     made = commands(tmp_path)
     target = ("--target-metric", "gbps", "--target-value", "700", "--max-iterations", "30")
     asks = replace(load_policies.load("tilegym"), ask_when=("balanced", "memory", "compute", "latency", "unknown"))

@@ -1,7 +1,6 @@
 """Whatever a candidate or the machine does, `kdiag auto` ends with the right verdict or one clear sentence."""
 
 import errno
-from pathlib import Path
 from threading import current_thread
 from unittest.mock import Mock
 
@@ -24,7 +23,7 @@ from test_killed import end_of, made_in, start
 
 
 @pytest.fixture
-def device(monkeypatch: pytest.MonkeyPatch):
+def device(monkeypatch):
     """A card that exists by name alone, whose jobs are those of `faulty_device`."""
     card = Gpu("stand-in", "9.0", 132)
     monkeypatch.setattr(registry, "EDITS", (faulty_device.LineAdded(faulty_device.FAULTS),))
@@ -46,9 +45,7 @@ def device(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.usefixtures("device")
-def test_each_fault_of_a_candidate_is_its_own_and_the_next_one_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_each_fault_of_a_candidate_is_its_own_and_the_next_one_runs(tmp_path, capsys, monkeypatch):
     made, propose = made_in(tmp_path), Mock(side_effect=registry.propose)
     before = made.fingerprint()
     monkeypatch.setattr(candidates, "propose", propose)
@@ -78,7 +75,7 @@ def test_each_fault_of_a_candidate_is_its_own_and_the_next_one_runs(
 
 
 @pytest.mark.parametrize("disk", [200, 3000, 7000])
-def test_a_full_disk_is_said_and_costs_nothing(tmp_path: Path, disk: int):
+def test_a_full_disk_is_said_and_costs_nothing(tmp_path, disk):
     undisturbed, made = made_in(tmp_path / "undisturbed"), made_in(tmp_path / "full")
     assert start(undisturbed) == 0
     before = made.fingerprint()
@@ -92,9 +89,7 @@ def test_a_full_disk_is_said_and_costs_nothing(tmp_path: Path, disk: int):
 
 
 @pytest.mark.usefixtures("device")
-def test_what_stops_a_run_is_one_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_what_stops_a_run_is_one_sentence(tmp_path, capsys, monkeypatch):
     made = made_in(tmp_path)
     before = made.fingerprint()
 

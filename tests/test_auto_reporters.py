@@ -95,7 +95,7 @@ def test_a_terminal_shows_what_runs_and_what_is_left_and_is_given_back():
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_a_refuted_cause_is_told_with_what_follows_from_it(terminal: bool):
+def test_a_refuted_cause_is_told_with_what_follows_from_it(terminal):
     screen = Console(file=io.StringIO(), force_terminal=terminal, width=140)
     told = Prediction("barrier", "confirmed", "refuted", "as predicted")
     with Terminal(screen, Console(file=io.StringIO())) as running:

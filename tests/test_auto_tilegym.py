@@ -1,7 +1,5 @@
 """`kdiag auto --tilegym` in a small checkout with TileGym's layout, whose tests are run by pytest itself."""
 
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("cuda.tile")
@@ -41,7 +39,7 @@ def test_perf(framework, n, record_property):
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def checkout(tmp_path, monkeypatch) -> Project:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # half of the time that pytest takes to start
     made = Project(tmp_path / "user", tmp_path / "run")
     files = {
@@ -65,9 +63,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return made
 
 
-def test_an_operator_is_tuned_by_its_own_tests_and_resumed_from_its_journal(
-    checkout: Project, capsys: pytest.CaptureFixture[str]
-):
+def test_an_operator_is_tuned_by_its_own_tests_and_resumed_from_its_journal(checkout, capsys):
     code, summary = auto(checkout, capsys, "--tilegym", "softmax", "--max-iterations", "1")
     assert code == 0, summary
     kept = summary["iterations"][1]

@@ -32,18 +32,14 @@ def eager(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.compiler
-def test_planted_edits_are_reverted_in_the_recorded_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_planted_edits_are_reverted_in_the_recorded_run(tmp_path, capsys, monkeypatch):
     eager(monkeypatch)
     made = project(tmp_path, "softmax")
     check_that_all_are_reverted(made, auto(made, capsys, "--replay", str(RECORDING), "--budget", "9999"))
 
 
 @pytest.mark.gpu
-def test_planted_edits_are_reverted_on_the_gpu(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-):
+def test_planted_edits_are_reverted_on_the_gpu(tmp_path, capsys, monkeypatch, request):
     assert probe_gpu() is not None, "this test needs a CUDA GPU"
     eager(monkeypatch)
     made = project(tmp_path, "softmax")

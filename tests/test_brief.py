@@ -20,7 +20,6 @@ from kdiag.records import (
     CompileFailure,
     Diagnosis,
     Evidence,
-    Idea,
     Iteration,
     Launch,
     Place,
@@ -78,7 +77,7 @@ def compiled() -> CompileEvidence:
     return CompileEvidence("copy_kernel", "sm_90", launch, 40, 0, None, 512, "a", (remark,), 0.1)
 
 
-def test_every_section_is_there_also_where_nothing_is_known(tmp_path: Path):
+def test_every_section_is_there_also_where_nothing_is_known(tmp_path):
     text = markdown_brief.render(known(tmp_path))
     assert [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")] == HEADINGS
     for said in (
@@ -96,7 +95,7 @@ def test_every_section_is_there_also_where_nothing_is_known(tmp_path: Path):
     assert "None" not in text.replace("-> None:", "")
 
 
-def test_launches_and_compiler_are_told_with_their_figures(tmp_path: Path):
+def test_launches_and_compiler_are_told_with_their_figures(tmp_path):
     text = markdown_brief.render(replace(known(tmp_path), compilation=(compiled(), compiled()), headroom=2.5))
     line = (
         "* configuration 0: grid [2, 8, 1]; x: float32[8, 100] strides [200, 1], y: float32[8, 100], T = 64 (constant)"
@@ -107,7 +106,7 @@ def test_launches_and_compiler_are_told_with_their_figures(tmp_path: Path):
     assert "2.50 times faster at most" in text
 
 
-def test_the_json_form_holds_the_same(tmp_path: Path):
+def test_the_json_form_holds_the_same(tmp_path):
     written = json_brief.to_json(known(tmp_path))
     assert written["schema"] == "kdiag.brief/1"
     again = json.loads(json.dumps(written))
@@ -132,7 +131,7 @@ SKELETONS = [idea for idea in load_ideas() if idea.skeleton]
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("idea", SKELETONS, ids=[idea.title for idea in SKELETONS])
-def test_a_skeleton_compiles(idea: Idea):
+def test_a_skeleton_compiles(idea):
     pytest.importorskip("cuda.tile")
     torch = pytest.importorskip("torch")
     import io
@@ -168,7 +167,7 @@ def test_a_sum_in_parts_and_a_batch_are_right():
     assert all(map(torch.equal, sources, results))
 
 
-def test_the_command_writes_both_forms(tmp_path: Path):
+def test_the_command_writes_both_forms(tmp_path):
     file = tmp_path / "k.py"
     file.write_text(SOURCE)
     for name in ("plan.md", "plan.json"):

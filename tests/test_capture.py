@@ -66,7 +66,7 @@ Record = Callable[..., tuple[Captured, ...]]
 
 
 @pytest.fixture
-def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Record]:
+def record(tmp_path, monkeypatch) -> Iterator[Record]:
     """Capture the launches of a workload written from a wrapper's body and the making of its input."""
     monkeypatch.setattr(sys, "path", list(sys.path))
 
@@ -98,7 +98,7 @@ def array(*shape: int, dtype: Any = torch.float32) -> Any:
 
 
 @pytest.mark.parametrize("name", [path.stem for path in EXAMPLES.glob("*/*.ncu-rep*")])
-def test_symbols_are_those_that_a_profile_of_the_same_launches_shows(name: str, monkeypatch: pytest.MonkeyPatch):
+def test_symbols_are_those_that_a_profile_of_the_same_launches_shows(name, monkeypatch):
     ncu_report = pytest.importorskip("ncu_report")
     monkeypatch.setattr(sys, "path", list(sys.path))
     described = workloads.read(EXAMPLES / name)
@@ -159,7 +159,7 @@ def test_a_kernel_takes_as_many_arguments_as_it_has_parameters():
 # ---- capture
 
 
-def test_every_configuration_is_recorded_with_its_arguments(record: Record):
+def test_every_configuration_is_recorded_with_its_arguments(record):
     first, second = (one.launch for one in record())
     assert (first.kernel, first.grid, first.configuration) == ("double", (4, 1, 1), 0)
     assert (second.grid, second.configuration) == ((16, 1, 1), 1)
@@ -170,7 +170,7 @@ def test_every_configuration_is_recorded_with_its_arguments(record: Record):
     )
 
 
-def test_inputs_larger_than_any_memory_cost_nothing(record: Record):
+def test_inputs_larger_than_any_memory_cost_nothing(record):
     generated = (
         "generator = torch.Generator(device=device).manual_seed(seed)\n"
         'return torch.randn(config["n"], generator=generator, device=device)'
@@ -194,27 +194,27 @@ def test_inputs_larger_than_any_memory_cost_nothing(record: Record):
     ],
     ids=["asserts", "device", "scratch", "import", "values", "hints", "cuda", "tune"],
 )
-def test_what_wrappers_do_on_a_gpu_works_here(record: Record, body: str):
+def test_what_wrappers_do_on_a_gpu_works_here(record, body):
     launches = [one.launch for one in record(body)]
     assert [launch.grid for launch in launches] == [(4, 1, 1), (16, 1, 1)]
     assert all(launch.arguments[2] == ScalarArgument("TILE", 256, constant=True) for launch in launches)
 
 
-def test_grids_by_the_number_of_multiprocessors(record: Record):
+def test_grids_by_the_number_of_multiprocessors(record):
     count = "torch.cuda.get_device_properties(x.device).multi_processor_count"
     body = LAUNCH.replace("(ct.cdiv(x.numel(), 256), 1, 1)", f"({count},)")
     assert record(body)[0].launch.grid == (132,)
     assert record(body, target="sm_80")[0].launch.grid == (108,)
 
 
-def test_torch_is_as_before_afterwards(record: Record):
+def test_torch_is_as_before_afterwards(record):
     before = (torch.cuda.is_available, torch.Generator, ct.launch)
     record()
     assert (torch.cuda.is_available, torch.Generator, ct.launch) == before
     assert not torch.empty(1).is_cuda
 
 
-def test_a_workload_that_launches_nothing_and_a_card_nobody_knows(record: Record):
+def test_a_workload_that_launches_nothing_and_a_card_nobody_knows(record):
     with pytest.raises(WorkloadError, match="launches no cuTile kernel"):
         record("pass")
     with pytest.raises(WorkloadError, match=r"no @ct\.kernel"):

@@ -1,6 +1,5 @@
 """Capturing one call of a launch wrapper, in a child process."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +75,7 @@ def arguments():
 
 
 @pytest.fixture
-def package(tmp_path: Path) -> Path:
+def package(tmp_path) -> Path:
     folder = tmp_path / "operators"
     folder.mkdir()
     (folder / "__init__.py").touch()
@@ -97,7 +96,7 @@ def captured(function: str, arguments: Any = ones) -> tuple[Launch, ...]:
     return launches_of_call(CallRequest(function, arguments, "sm_90"), timeout_s=60)
 
 
-def test_an_operator_of_a_package_is_captured_by_its_file(package: Path):
+def test_an_operator_of_a_package_is_captured_by_its_file(package):
     (launch,) = captured(f"{package}:operator")
     assert (launch.kernel, launch.grid) == ("scale", (4, 1, 1))
     assert launch.arguments == (
@@ -108,7 +107,7 @@ def test_an_operator_of_a_package_is_captured_by_its_file(package: Path):
     )
 
 
-def test_modules_on_a_search_path_and_arguments_made_beside_the_operator(package: Path):
+def test_modules_on_a_search_path_and_arguments_made_beside_the_operator(package):
     request = CallRequest("operators.scale:operator", f"{package}:arguments", "sm_90", (str(package.parents[1]),))
     assert [launch.kernel for launch in launches_of_call(request, timeout_s=60)] == ["scale"]
 
@@ -117,7 +116,7 @@ def test_modules_on_a_search_path_and_arguments_made_beside_the_operator(package
     ("name", "arguments", "launches"),
     [("with_gradient", tracked, 2), ("asked", ones, 1), ("compiled", ones, 1), ("launched", [torch.ones(1000)], 1)],
 )
-def test_what_operators_do_on_a_gpu_works_here(package: Path, name: str, arguments: Callable[[], Any], launches: int):
+def test_what_operators_do_on_a_gpu_works_here(package, name, arguments, launches):
     assert [launch.grid for launch in captured(f"{package}:{name}", arguments)] == [(4, 1, 1)] * launches
 
 
@@ -133,7 +132,7 @@ def test_what_operators_do_on_a_gpu_works_here(package: Path, name: str, argumen
         ("{path}:fails", r"AssertionError.*\(scale\.py:\d+\)"),
     ],
 )
-def test_what_fails_is_named_in_one_sentence(package: Path, function: str, message: str):
+def test_what_fails_is_named_in_one_sentence(package, function, message):
     with pytest.raises(WorkloadError, match=message) as error:
         captured(function.format(path=package))
     assert "\n" not in str(error.value)

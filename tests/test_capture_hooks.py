@@ -1,7 +1,7 @@
 """That a launch is recorded however the code that makes it got hold of `ct.launch`, and nothing is left behind."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -55,7 +55,7 @@ def array(size: int) -> Any:
     [lambda m: m.ct.launch, lambda m: m.launch, lambda m: m.lowest, lambda m: m.closure, lambda m: m.table["launch"]],
     ids=["attribute", "name", "lowest", "closure", "table"],
 )
-def test_early_bindings_are_recorded(module: ModuleType, launch: Callable[[ModuleType], Callable[..., None]]):
+def test_early_bindings_are_recorded(module, launch):
     recorder = Recorder("sm_90")
     with launching_through(recorder):
         launch(module)(None, (4,), module.copy, (array(64), array(64), 16))
@@ -63,7 +63,7 @@ def test_early_bindings_are_recorded(module: ModuleType, launch: Callable[[Modul
     assert (one.launch.kernel, one.launch.grid, one.launch.hints) == ("copy", (4,), {"occupancy": 2})
 
 
-def test_what_is_imported_meanwhile_is_put_back(module: ModuleType):
+def test_what_is_imported_meanwhile_is_put_back(module):
     before = (ct.launch, ct.tune.exhaustive_search)
     with launching_through(Recorder("sm_90")):
         assert ct.launch is not before[0]
@@ -74,7 +74,7 @@ def test_what_is_imported_meanwhile_is_put_back(module: ModuleType):
     assert (module.launch, module.lowest) == (before[0], before[0])
 
 
-def test_the_search_space_is_kept_with_the_launch_that_uses_it(module: ModuleType):
+def test_the_search_space_is_kept_with_the_launch_that_uses_it(module):
     recorder = Recorder("sm_90")
     space = [SimpleNamespace(tile=16, occupancy=4), SimpleNamespace(tile=32, occupancy=1)]
     with launching_through(recorder):
@@ -97,7 +97,7 @@ def test_the_search_space_is_kept_with_the_launch_that_uses_it(module: ModuleTyp
     assert other.tuning is None
 
 
-def test_the_old_tuner_launches_the_first_configuration(module: ModuleType):
+def test_the_old_tuner_launches_the_first_configuration(module):
     recorder = Recorder("sm_90")
     result = recorder.autotune_launch(
         None,
@@ -113,7 +113,7 @@ def test_the_old_tuner_launches_the_first_configuration(module: ModuleType):
     assert one.tuning.configurations == ({"value": 32}, {"value": 16})
 
 
-def test_an_empty_search_space_and_a_grid_of_nothing(module: ModuleType):
+def test_an_empty_search_space_and_a_grid_of_nothing(module):
     recorder = Recorder("sm_90")
     with pytest.raises(WorkloadError, match="search space"):
         recorder.exhaustive_search([], None, lambda _: (1,), module.copy, None)
@@ -131,17 +131,17 @@ def test_an_empty_search_space_and_a_grid_of_nothing(module: ModuleType):
         (frozenset({1}), {"text": "frozenset({1})"}),
     ],
 )
-def test_configurations_become_names_and_scalars(config: object, expected: dict[str, object]):
+def test_configurations_become_names_and_scalars(config, expected):
     assert as_mapping(config) == expected
 
 
-def test_hints_by_target(module: ModuleType):
+def test_hints_by_target(module):
     kernel = module.copy.replace_hints(occupancy=ct.ByTarget(sm_80=2, default=4), opt_level=2)
     assert hints_of(kernel, "sm_80") == {"occupancy": 2, "opt_level": 2}
     assert hints_of(kernel, "sm_90") == {"occupancy": 4, "opt_level": 2}
 
 
-def test_attributes_and_lists_that_hold_it(module: ModuleType):
+def test_attributes_and_lists_that_hold_it(module):
     class Runner:
         launch = ct.launch
 
@@ -158,7 +158,7 @@ def test_attributes_and_lists_that_hold_it(module: ModuleType):
     assert len(recorder.launches) == 12
 
 
-def test_a_wrapper_around_launch_leads_to_the_stand_in(module: ModuleType, monkeypatch: pytest.MonkeyPatch):
+def test_a_wrapper_around_launch_leads_to_the_stand_in(module, monkeypatch):
     original = ct.launch
 
     def wrapper(*arguments: Any):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kdiag.diagnose.classify import DECISIVE, classify
 from kdiag.diagnose.metrics import DERIVED, with_derived
 from kdiag.records import Evidence, Place, number
-from kdiag.rules.load_causes import CauseRule, Example, load_causes
+from kdiag.rules.load_causes import load_causes
 from kdiag.rules.load_metrics import load_metrics
 
 RULES = load_causes()
@@ -21,7 +21,7 @@ def observe(values: dict[str, float]) -> dict[str, Evidence]:
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES, ids=[f"{rule.id}: {ex.name}" for rule, ex in EXAMPLES])
-def test_example(rule: CauseRule, example: Example):
+def test_example(rule, example):
     diagnosis = classify(observe(dict(example.metrics)))
     if example.shown:
         assert diagnosis.causes[0].id == rule.id
@@ -32,7 +32,7 @@ def test_example(rule: CauseRule, example: Example):
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES.values() if rule.id != "unknown"], ids=lambda rule: rule.id)
-def test_every_cause_is_complete(rule: CauseRule):
+def test_every_cause_is_complete(rule):
     assert {example.shown for example in rule.examples} == {True, False}
     assert rule.meaning.endswith(".")
     assert rule.what_to_do.endswith(".")
@@ -66,13 +66,13 @@ def test_nothing_observed_is_unknown():
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf"), "n/a"])
-def test_an_unreadable_metric_is_not_evaluated_rather_than_zero(value: float | str | None):
+def test_an_unreadable_metric_is_not_evaluated_rather_than_zero(value):
     diagnosis = classify({"tensor_pct": Evidence("metric", "tensor_pct", value)})
     assert "tensor-pipe: needs tensor_pct" in diagnosis.not_evaluated
 
 
 @given(st.dictionaries(st.sampled_from(METRICS), st.one_of(st.none(), st.floats(allow_nan=True, width=32))))
-def test_any_subset_of_observations_has_an_answer(values: dict[str, float | None]):
+def test_any_subset_of_observations_has_an_answer(values):
     observations = {name: Evidence("metric", name, value) for name, value in values.items()}
     diagnosis = classify(observations)
     scores = [cause.score for cause in diagnosis.causes]

@@ -39,9 +39,7 @@ KERNEL = str(EXAMPLES / "softmax" / "softmax.py")
         (["nonsense"], 2, "No such command"),
     ],
 )
-def test_what_is_foreseen_is_one_sentence(
-    arguments: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_what_is_foreseen_is_one_sentence(arguments, code, sentence, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115, PTH123 - closed with the test process
     assert cli.run(arguments) == code
     printed = capsys.readouterr()
@@ -51,7 +49,7 @@ def test_what_is_foreseen_is_one_sentence(
     assert not Path("/nope").exists()
 
 
-def test_a_bug_leaves_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def test_a_bug_leaves_a_log(capsys, monkeypatch):
     def broken(*_: object):
         raise ZeroDivisionError
 
@@ -62,9 +60,7 @@ def test_a_bug_leaves_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     log.unlink()
 
 
-def test_an_interrupt_that_a_package_swallowed_is_no_bug(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_an_interrupt_that_a_package_swallowed_is_no_bug(capsys, monkeypatch):
     def interrupted(*_: object):
         with contextlib.suppress(KeyboardInterrupt):
             cli.stop(signal.SIGTERM, None)

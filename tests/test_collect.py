@@ -23,17 +23,16 @@ from kdiag.executors.ncu.failures import (
     NoKernels,
     NoPermission,
     NotSupported,
-    ProfilerError,
     UnknownCounters,
 )
 from kdiag.executors.ncu.output import Collected
 from kdiag.workload import Workload
-from ncu_machine import FILL, MATMUL, SOFTMAX, Machine, ended, machine
+from ncu_machine import FILL, MATMUL, SOFTMAX, ended, machine
 
 __all__ = ["machine"]
 
 
-def test_a_good_run(machine: Machine):
+def test_a_good_run(machine):
     machine.plays("good", FILL, SOFTMAX, SOFTMAX, SOFTMAX)
     code = "import sys; print('its output'); print('its warning', file=sys.stderr)"
     collected = machine.profile(code, NcuOptions(kernel="^softmax_kernel$", launch_skip=1))
@@ -43,13 +42,13 @@ def test_a_good_run(machine: Machine):
 
 
 @pytest.mark.parametrize("name", ["minimal", "sections", "full"])
-def test_every_set_has_arguments_that_ncu_takes(machine: Machine, name: str):
+def test_every_set_has_arguments_that_ncu_takes(machine, name):
     machine.plays("good", SOFTMAX)
     options = NcuOptions(name, "softmax", 0, 1, ("range/",))
     assert machine.profile(options=options).report == machine.report
 
 
-def test_a_report_is_never_overwritten(machine: Machine):
+def test_a_report_is_never_overwritten(machine):
     machine.plays("good", SOFTMAX)
     machine.report.write_text("precious")
     with pytest.raises(UsageError, match="exists already"):
@@ -57,7 +56,7 @@ def test_a_report_is_never_overwritten(machine: Machine):
     assert machine.report.read_text() == "precious"
 
 
-def test_places_and_commands_that_cannot_be(machine: Machine):
+def test_places_and_commands_that_cannot_be(machine):
     machine.plays("good", SOFTMAX)
     run = [sys.executable, "-c", ""]
     for report in (machine.folder / "no" / "such.ncu-rep", machine.folder / "out.csv"):
@@ -68,13 +67,13 @@ def test_places_and_commands_that_cannot_be(machine: Machine):
             profile_command(command, NcuOptions(), machine.report, print)
 
 
-def test_without_ncu(machine: Machine, monkeypatch: pytest.MonkeyPatch):
+def test_without_ncu(machine, monkeypatch):
     monkeypatch.setattr(collecting, "find_ncu", lambda: None)
     with pytest.raises(NcuMissing, match="install it"):
         machine.profile()
 
 
-def test_a_command_that_fails(machine: Machine):
+def test_a_command_that_fails(machine):
     machine.plays("good")
     code = "import sys; print('starting'); sys.exit('ValueError: no such file')"
     with pytest.raises(ApplicationFailed) as failure:
@@ -83,7 +82,7 @@ def test_a_command_that_fails(machine: Machine):
     assert not machine.report.exists()
 
 
-def test_a_command_that_fails_after_its_launches(machine: Machine):
+def test_a_command_that_fails_after_its_launches(machine):
     machine.plays("good", SOFTMAX)
     collected = machine.profile("import sys; sys.exit('AssertionError: wrong')")
     assert (collected.report, collected.application_exit) == (machine.report, 1)
@@ -91,7 +90,7 @@ def test_a_command_that_fails_after_its_launches(machine: Machine):
     assert "1 launch)" in collected.notes[0]
 
 
-def test_a_kernel_that_fails_under_the_profiler(machine: Machine):
+def test_a_kernel_that_fails_under_the_profiler(machine):
     machine.plays("launch-failed", SOFTMAX, MATMUL)
     collected = machine.profile("import time; time.sleep(30)")
     assert collected.failed_kernels == (f"{MATMUL[:29]}...",)
@@ -101,7 +100,7 @@ def test_a_kernel_that_fails_under_the_profiler(machine: Machine):
     assert "timing and compiler evidence" in collected.notes[0]
 
 
-def test_the_only_kernel_fails_under_the_profiler(machine: Machine):
+def test_the_only_kernel_fails_under_the_profiler(machine):
     machine.plays("launch-failed", MATMUL)
     collected = machine.profile()
     assert (collected.launches, collected.failed_kernels) == (0, (f"{MATMUL[:29]}...",))
@@ -112,7 +111,7 @@ def test_the_only_kernel_fails_under_the_profiler(machine: Machine):
     assert "UnknownError" in collected.notes[0]
 
 
-def test_a_filter_that_matches_nothing_names_what_was_there(machine: Machine):
+def test_a_filter_that_matches_nothing_names_what_was_there(machine):
     machine.plays("good", FILL, SOFTMAX, SOFTMAX)
     with pytest.raises(NoKernels) as failure:
         machine.profile(options=NcuOptions(kernel="sotfmax"))
@@ -137,7 +136,7 @@ def test_a_filter_that_matches_nothing_names_what_was_there(machine: Machine):
         ("no-report", NcuFailed, "profiled 1 launch and wrote no report"),
     ],
 )
-def test_obstacles_are_told_apart(machine: Machine, play: str, error: type[ProfilerError], says: str):
+def test_obstacles_are_told_apart(machine, play, error, says):
     machine.plays(play, SOFTMAX)
     with pytest.raises(error) as failure:
         machine.profile()
@@ -150,21 +149,21 @@ def test_obstacles_are_told_apart(machine: Machine, play: str, error: type[Profi
     assert not machine.report.exists()
 
 
-def test_a_full_disk(machine: Machine, monkeypatch: pytest.MonkeyPatch):
+def test_a_full_disk(machine, monkeypatch):
     machine.plays("no-report", SOFTMAX)
     monkeypatch.setattr(ncu_output.shutil, "disk_usage", lambda _: SimpleNamespace(free=1 << 20))
     with pytest.raises(DiskFull, match="free some space"):
         machine.profile()
 
 
-def test_an_option_that_ncu_does_not_know(machine: Machine, monkeypatch: pytest.MonkeyPatch):
+def test_an_option_that_ncu_does_not_know(machine, monkeypatch):
     machine.plays("good", SOFTMAX)
     monkeypatch.setattr(collecting, "what_to_collect", lambda *_: ("--no-such-option",))
     with pytest.raises(NcuFailed, match="unrecognised option '--no-such-option'"):
         machine.profile()
 
 
-def test_what_the_command_prints_is_not_taken_for_ncu(machine: Machine):
+def test_what_the_command_prints_is_not_taken_for_ncu(machine):
     machine.plays("good", SOFTMAX)
     collected = machine.profile("print('LaunchFailed ERR_NVGPUCTRPERM No space left on device')")
     assert collected == Collected(machine.report, launches=1, passes=18)
@@ -176,7 +175,7 @@ def workload(folder: Path) -> Workload:
     return Workload(folder / "workload.py", folder / "kernel.py", declares_tolerance=False)
 
 
-def test_one_launch_of_a_workload(machine: Machine, monkeypatch: pytest.MonkeyPatch):
+def test_one_launch_of_a_workload(machine, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/true")
     machine.plays("good", FILL, "softmax_kernel_tail_Kt1", SOFTMAX, SOFTMAX, SOFTMAX)
     described = workload(machine.folder)
@@ -192,9 +191,7 @@ def test_one_launch_of_a_workload(machine: Machine, monkeypatch: pytest.MonkeyPa
         ("launch-failed", (SOFTMAX, SOFTMAX), "num_ctas=2"),
     ],
 )
-def test_a_workload_without_counters(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, play: str, kernels: tuple[str, ...], says: str
-):
+def test_a_workload_without_counters(machine, monkeypatch, play, kernels, says):
     monkeypatch.setattr(sys, "executable", "/bin/true")
     machine.plays(play, *kernels)
     answer = collect(workload(machine.folder), Path("k.py"), "softmax_kernel", ("a",), machine.report)
@@ -202,9 +199,7 @@ def test_a_workload_without_counters(
     assert says in answer.reason
 
 
-def test_a_profile_that_waits_is_told_its_source_and_ends_with_whoever_started_it(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_profile_that_waits_is_told_its_source_and_ends_with_whoever_started_it(machine, monkeypatch):
     waits = machine.folder / "waits"
     waits.write_text(f"#!/bin/sh\ndd if=$4 of={machine.folder}/told bs=4096 count=1\n")
     waits.chmod(0o755)
@@ -222,7 +217,7 @@ def test_a_profile_that_waits_is_told_its_source_and_ends_with_whoever_started_i
     assert (machine.folder / "told").read_text() == str(Path("k.py").absolute())
 
 
-def test_a_target_that_nobody_tells_anything_ends(tmp_path: Path):
+def test_a_target_that_nobody_tells_anything_ends(tmp_path):
     pytest.importorskip("torch")
     from kdiag.executors.ncu.profile_target import told
 

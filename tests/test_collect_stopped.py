@@ -10,7 +10,7 @@ import pytest
 
 from kdiag.executors.ncu.command import NcuOptions
 from kdiag.executors.ncu.failures import Interrupted, TimedOut
-from ncu_machine import EXAMPLES, MATMUL, SOFTMAX, Machine, ended, machine
+from ncu_machine import EXAMPLES, MATMUL, SOFTMAX, ended, machine
 
 __all__ = ["machine"]
 
@@ -18,7 +18,7 @@ SLEEP = "import os, pathlib, time; pathlib.Path({!r}).write_text(str(os.getpid()
 
 
 @pytest.mark.parametrize("play", ["hang", "deaf"])
-def test_the_time_limit_leaves_no_process(machine: Machine, play: str):
+def test_the_time_limit_leaves_no_process(machine, play):
     machine.plays(play, SOFTMAX)
     pid = machine.folder / "pid"
     with pytest.raises(TimedOut) as failure:
@@ -27,7 +27,7 @@ def test_the_time_limit_leaves_no_process(machine: Machine, play: str):
     assert ended(int(pid.read_text()))
 
 
-def test_launches_before_the_time_limit_are_kept(machine: Machine):
+def test_launches_before_the_time_limit_are_kept(machine):
     machine.plays("hang", SOFTMAX, MATMUL)
     collected = machine.profile("import time; time.sleep(60)", NcuOptions(timeout_s=2.5))
     assert (collected.report, collected.launches, collected.failed_kernels) == (machine.report, 1, ())
@@ -50,7 +50,7 @@ except KdiagError as error:
 
 
 @pytest.mark.parametrize("kernels", [(SOFTMAX,), (SOFTMAX, MATMUL)])
-def test_an_interrupt_keeps_what_was_profiled_and_leaves_no_process(machine: Machine, kernels: tuple[str, ...]):
+def test_an_interrupt_keeps_what_was_profiled_and_leaves_no_process(machine, kernels):
     machine.plays("hang", *kernels)
     pid = machine.folder / "pid"
     application = [sys.executable, "-c", SLEEP.format(str(pid))]

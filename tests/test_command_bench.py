@@ -14,7 +14,7 @@ from kdiag.executors.command_bench import CommandBench, plain, timings_of
 from kdiag.executors.command_output import Measured
 from kdiag.isolate import Died
 from kdiag.workload import CommandWorkload
-from ncu_machine import FILL, SOFTMAX, Machine, ended, machine
+from ncu_machine import FILL, SOFTMAX, ended, machine
 
 __all__ = ["machine"]
 
@@ -47,13 +47,13 @@ TEST = "float(open('kernel.py').read())"
 
 
 @pytest.fixture
-def sources(tmp_path: Path) -> tuple[Path, Path]:
+def sources(tmp_path) -> tuple[Path, Path]:
     for name, ms in (("parent", "2.0"), ("candidate", "1.0")):
         (tmp_path / name).write_text(ms)
     return tmp_path / "parent", tmp_path / "candidate"
 
 
-def test_a_trial_pairs_parent_and_candidate(tmp_path: Path, sources: tuple[Path, Path]):
+def test_a_trial_pairs_parent_and_candidate(tmp_path, sources):
     answer = bench(tmp_path, "pass", MEASURE).trial(*sources)
     assert isinstance(answer, Trial)
     (timing,) = answer.timings
@@ -73,9 +73,7 @@ def test_a_trial_pairs_parent_and_candidate(tmp_path: Path, sources: tuple[Path,
         ((1.04,), 0.0, 6),
     ],
 )
-def test_a_candidate_is_measured_until_it_is_plain_what_to_think_of_it(
-    tmp_path: Path, sources: tuple[Path, Path], speedups: tuple[float, ...], drift: float, rounds: int
-):
+def test_a_candidate_is_measured_until_it_is_plain_what_to_think_of_it(tmp_path, sources, speedups, drift, rounds):
     sources[0].write_text(str([1.0] * len(speedups)))
     sources[1].write_text(str([1 / speedup for speedup in speedups]))
     answer = bench(tmp_path, "pass", DRIFTING.replace("DRIFT", str(drift))).trial(*sources)
@@ -91,9 +89,7 @@ def test_what_is_no_slower_than_its_parent_at_times_is_not_hopeless():
     assert not plain(timings_of(runs))
 
 
-def test_the_counters_are_those_of_a_launch_by_the_benchmark(
-    machine: Machine, tmp_path: Path, sources: tuple[Path, Path]
-):
+def test_the_counters_are_those_of_a_launch_by_the_benchmark(machine, tmp_path, sources):
     machine.plays("good", FILL, SOFTMAX, SOFTMAX, SOFTMAX)
     ncu = machine.folder / "bin" / "ncu"
     ncu.write_text(ncu.read_text().replace("exec", "sleep 60 & echo $! > pid\nexec"))  # as a shell line may leave
@@ -126,7 +122,7 @@ def interruptible():
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_an_interrupt_is_one_though_the_command_ends_meanwhile(tmp_path: Path, sources: tuple[Path, Path]):
+def test_an_interrupt_is_one_though_the_command_ends_meanwhile(tmp_path, sources):
     commands = bench(
         tmp_path, "import os, signal, time; os.kill(os.getppid(), signal.SIGINT); time.sleep(0.1)", MEASURE
     )
@@ -134,14 +130,14 @@ def test_an_interrupt_is_one_though_the_command_ends_meanwhile(tmp_path: Path, s
         commands.trial(*sources)
 
 
-def test_a_failing_test_means_no_timing(tmp_path: Path, sources: tuple[Path, Path]):
+def test_a_failing_test_means_no_timing(tmp_path, sources):
     answer = bench(tmp_path, "raise SystemExit('wrong result')", MEASURE).trial(*sources)
     assert isinstance(answer, Trial)
     assert (answer.passed, answer.timings) == (False, ())
     assert "wrong result" in answer.checks[0].reason
 
 
-def test_a_baseline(tmp_path: Path, sources: tuple[Path, Path]):
+def test_a_baseline(tmp_path, sources):
     answer = bench(tmp_path, TEST, MEASURE).baseline(sources[0])
     assert isinstance(answer, Baseline)
     assert [(row.configuration, row.ms) for row in answer.configurations] == [("n", 2.0)]
@@ -152,16 +148,14 @@ def test_a_baseline(tmp_path: Path, sources: tuple[Path, Path]):
     ("test", "measure", "which"),
     [("pass", MEASURE, "the test command"), ("TEST", MEASURE.replace("kernel.py", "parent"), "the benchmark command")],
 )
-def test_commands_that_run_another_copy_of_the_kernel_are_refused(
-    tmp_path: Path, sources: tuple[Path, Path], test: str, measure: str, which: str
-):
+def test_commands_that_run_another_copy_of_the_kernel_are_refused(tmp_path, sources, test, measure, which):
     answer = bench(tmp_path, test.replace("TEST", TEST), measure).baseline(sources[0])
     assert isinstance(answer, Died)
     assert answer.message.startswith(f"{which} runs another copy of {tmp_path / 'kernel.py'}")
     assert (tmp_path / "kernel.py").read_text() == "2.0"
 
 
-def test_tests_that_were_all_skipped_did_not_pass(tmp_path: Path, sources: tuple[Path, Path]):
+def test_tests_that_were_all_skipped_did_not_pass(tmp_path, sources):
     (tmp_path / "test_it.py").write_text("import pytest\n\ndef test_it(): pytest.skip('no backend')\n")
     skips = bench(tmp_path, "import pytest; raise SystemExit(pytest.main(['-q', 'test_it.py']))", MEASURE)
     answer = skips.baseline(sources[0])
@@ -177,9 +171,7 @@ def test_tests_that_were_all_skipped_did_not_pass(tmp_path: Path, sources: tuple
         ("import time; time.sleep(60)", "timeout", "did not end within"),
     ],
 )
-def test_a_benchmark_that_gives_no_figure(
-    tmp_path: Path, sources: tuple[Path, Path], measure: str, kind: str, message: str
-):
+def test_a_benchmark_that_gives_no_figure(tmp_path, sources, measure, kind, message):
     answer = bench(tmp_path, TEST, measure, timeout_s=2.0).baseline(sources[0])
     assert isinstance(answer, Died)
     assert (answer.kind, message in answer.message) == (kind, True)

@@ -1,7 +1,5 @@
 """Figures read from what a benchmark prints, and from what pytest reports of itself."""
 
-from pathlib import Path
-
 import pytest
 
 from kdiag.executors import pytest_report
@@ -32,7 +30,7 @@ def test_a_spread_of_one_sample_is_nan_and_the_time_is_read_all_the_same():
 @pytest.mark.parametrize(
     "line", ["Cutile: {oops} ms", "Cutile: {'forward': {'median': -1}} ms", "Cutile: {'forward': 3} ms"]
 )
-def test_what_is_no_latency_is_left_out(line: str):
+def test_what_is_no_latency_is_left_out(line):
     assert printed(line) == {}
 
 
@@ -46,7 +44,7 @@ REPORT = """<testsuites><testsuite>
 </testsuite></testsuites>"""
 
 
-def test_pytests_report_has_the_passed_tests_their_records_and_why_others_were_skipped(tmp_path: Path):
+def test_pytests_report_has_the_passed_tests_their_records_and_why_others_were_skipped(tmp_path):
     path = tmp_path / "report.xml"
     assert pytest_report.read(path) is None
     path.write_text(REPORT)

@@ -16,7 +16,7 @@ from kdiag.workload import Workload
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch):
+def _own_cache(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("KDIAG_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "kdiag-cache"))
 
 
@@ -57,7 +57,7 @@ def value(compilation: Compilation, name: str) -> object:
     return from_compilation(compilation)[name].value
 
 
-def test_a_float32_product_falls_back_to_fma_at_its_line(tmp_path: Path):
+def test_a_float32_product_falls_back_to_fma_at_its_line(tmp_path):
     answer = compiled("matmul_fp32", tmp_path)
     assert not isinstance(answer, CompileFailure)
     evidence = from_compilation(answer)["compile.mma_off_tensor_cores"]
@@ -68,7 +68,7 @@ def test_a_float32_product_falls_back_to_fma_at_its_line(tmp_path: Path):
     assert value(answer, "compile.tma_loads") == 2
 
 
-def test_the_tile_that_spills_and_the_hint_that_cures_it(tmp_path: Path):
+def test_the_tile_that_spills_and_the_hint_that_cures_it(tmp_path):
     wide, hint = ("TILE_N = 128", "TILE_N = 256"), ("@ct.kernel", "@ct.kernel(num_worker_warps=8)")
     plain, spilling, cured = variants("matmul_bf16", tmp_path, (), (wide,), (wide, hint))
     assert value(plain, "compile.stack_bytes") == 0
@@ -76,7 +76,7 @@ def test_the_tile_that_spills_and_the_hint_that_cures_it(tmp_path: Path):
     assert value(cured, "compile.stack_bytes") == 0
 
 
-def test_comments_and_line_numbers_do_not_change_the_code_hash(tmp_path: Path):
+def test_comments_and_line_numbers_do_not_change_the_code_hash(tmp_path):
     comment = ("import torch", "import torch\n\n# a comment\n")
     plain, moved = variants("softmax", tmp_path, (), (comment,))
     assert not isinstance(plain, CompileFailure)
@@ -85,7 +85,7 @@ def test_comments_and_line_numbers_do_not_change_the_code_hash(tmp_path: Path):
     assert [item.launch.grid for item in plain] == [(32768, 1, 1), (65536, 1, 1)]
 
 
-def test_a_rejected_tma_load_gives_the_compilers_reason(tmp_path: Path):
+def test_a_rejected_tma_load_gives_the_compilers_reason(tmp_path):
     answer = compiled(
         "softmax",
         tmp_path,
@@ -98,7 +98,7 @@ def test_a_rejected_tma_load_gives_the_compilers_reason(tmp_path: Path):
     assert "TMA only supports zero padding" in from_compilation(answer)["compile.tma_loads_rejected"].text
 
 
-def test_variants_that_do_not_compile_are_records_and_harm_no_other(tmp_path: Path):
+def test_variants_that_do_not_compile_are_records_and_harm_no_other(tmp_path):
     unknown = ("ct.exp(", "ct.nonsense(")
     failing = ("import torch", "import torch\nraise SystemError('no')")
     dying = ("import torch", "import os, torch\nos.kill(os.getpid(), 11)")
@@ -108,21 +108,21 @@ def test_variants_that_do_not_compile_are_records_and_harm_no_other(tmp_path: Pa
     assert not isinstance(good, CompileFailure)
 
 
-def test_a_variant_that_hangs_is_ended(tmp_path: Path):
+def test_a_variant_that_hangs_is_ended(tmp_path):
     sleeping = ("import torch", "import time, torch\ntime.sleep(60)")
     answer = compiled("softmax", tmp_path, sleeping, timeout_s=3)
     assert isinstance(answer, CompileFailure)
     assert answer.kind == "timeout"
 
 
-def test_front_end_and_compiler_name_the_place_of_an_error(tmp_path: Path):
+def test_front_end_and_compiler_name_the_place_of_an_error(tmp_path):
     wrong_rank = compiled("softmax", tmp_path, ("(row, columns), check", "(row,), check"))
     assert isinstance(wrong_rank, CompileFailure)
     assert (wrong_rank.kind, wrong_rank.kernel) == ("error", "softmax_kernel")
     assert "(softmax.py:11)" in wrong_rank.message
 
 
-def test_hints_make_a_different_kernel_and_the_same_hints_the_same(tmp_path: Path):
+def test_hints_make_a_different_kernel_and_the_same_hints_the_same(tmp_path):
     launch = "    ct.launch(torch.cuda.current_stream(), (rows, 1, 1), softmax_kernel, (x, y, tile))\n"
     again = launch + launch.replace("softmax_kernel,", "softmax_kernel.replace_hints(occupancy=8),")
     answer = compiled("softmax", tmp_path, (launch, launch + again))
@@ -132,9 +132,7 @@ def test_hints_make_a_different_kernel_and_the_same_hints_the_same(tmp_path: Pat
     assert plain.code_hash == same.code_hash != hinted.code_hash
 
 
-def test_what_was_compiled_is_not_compiled_again_until_its_entry_is_damaged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_what_was_compiled_is_not_compiled_again_until_its_entry_is_damaged(tmp_path, monkeypatch):
     monkeypatch.setenv("KDIAG_CACHE_DIR", str(tmp_path / "cache"))
     first = compiled("vector_add", tmp_path)
     (entry,) = (tmp_path / "cache" / "compilations").iterdir()
@@ -148,7 +146,7 @@ def test_what_was_compiled_is_not_compiled_again_until_its_entry_is_damaged(
     assert entry.read_text().startswith(whole[:100])
 
 
-def test_the_same_source_in_another_folder_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_same_source_in_another_folder_is_known(tmp_path, monkeypatch):
     monkeypatch.setenv("KDIAG_CACHE_DIR", str(tmp_path / "cache"))
     first, second = variants("vector_add", tmp_path, (), ())
     assert not isinstance(first, CompileFailure)
@@ -157,7 +155,7 @@ def test_the_same_source_in_another_folder_is_known(tmp_path: Path, monkeypatch:
     assert len(list((tmp_path / "cache" / "compilations").iterdir())) == 1
 
 
-def test_a_compiled_launch_has_its_threads_occupancy_and_instructions(tmp_path: Path):
+def test_a_compiled_launch_has_its_threads_occupancy_and_instructions(tmp_path):
     answer = compiled("vector_add", tmp_path)
     assert not isinstance(answer, CompileFailure)
     (launch,) = answer
@@ -166,7 +164,7 @@ def test_a_compiled_launch_has_its_threads_occupancy_and_instructions(tmp_path: 
     assert 16 * sum(launch.instructions.values()) <= launch.code_bytes
 
 
-def test_the_resources_are_those_that_the_profiler_saw_on_the_card(tmp_path: Path):
+def test_the_resources_are_those_that_the_profiler_saw_on_the_card(tmp_path):
     """The report beside the example was recorded on an H200; another compiler may use other registers."""
     ncu_report = pytest.importorskip("ncu_report")
     answer = compiled("softmax", tmp_path)
@@ -187,7 +185,7 @@ def test_the_resources_are_those_that_the_profiler_saw_on_the_card(tmp_path: Pat
     assert (launch.threads, launch.shared_bytes, launch.occupancy_pct) == (threads, shared, occupancy)
 
 
-def test_without_the_toolchain_the_evidence_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_the_toolchain_the_evidence_is_unavailable(tmp_path, monkeypatch):
     monkeypatch.setattr("kdiag.diagnose.compiler.compile.NEEDED", {"no_such.module": "cuda-tile", "sys": "torch"})
     answer = compiled("softmax", tmp_path)
     reason = 'cuda-tile is not installed; run pip install "kdiag[gpu]".'

@@ -38,7 +38,7 @@ def program(path: Path, content: str = "compiler") -> Path:
     return path
 
 
-def test_what_is_stored_comes_back(tmp_path: Path):
+def test_what_is_stored_comes_back(tmp_path):
     folder = tmp_path / "new" / "folder"
     assert load(folder, "key") is None
     store(folder, "key", EVIDENCE)
@@ -46,7 +46,7 @@ def test_what_is_stored_comes_back(tmp_path: Path):
     assert [path.name for path in folder.iterdir()] == ["key.json"]
 
 
-def test_everything_that_decides_the_answer_is_in_the_key(tmp_path: Path):
+def test_everything_that_decides_the_answer_is_in_the_key(tmp_path):
     compiler = program(tmp_path / "tileiras")
     keys = [
         cache_key(b"code", "sm_90", 3, compiler),
@@ -64,7 +64,7 @@ def test_everything_that_decides_the_answer_is_in_the_key(tmp_path: Path):
     assert len(set(keys)) == len(keys)
 
 
-def test_the_key_depends_on_the_form_of_the_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_key_depends_on_the_form_of_the_evidence(tmp_path, monkeypatch):
     compiler = program(tmp_path / "tileiras")
     before = cache_key(b"", "sm_90", 3, compiler)
     monkeypatch.setattr(compile_cache, "FORM", compile_cache.FORM + 1)
@@ -73,7 +73,7 @@ def test_the_key_depends_on_the_form_of_the_evidence(tmp_path: Path, monkeypatch
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cut=st.integers(0, 600), wrong=st.binary(max_size=8))
-def test_a_damaged_entry_is_not_there_and_is_written_anew(tmp_path: Path, cut: int, wrong: bytes):
+def test_a_damaged_entry_is_not_there_and_is_written_anew(tmp_path, cut, wrong):
     store(tmp_path, "key", EVIDENCE)
     path = tmp_path / "key.json"
     whole = path.read_bytes()
@@ -84,12 +84,12 @@ def test_a_damaged_entry_is_not_there_and_is_written_anew(tmp_path: Path, cut: i
 
 
 @pytest.mark.parametrize("content", ["[]", "null", '{"kernel": 1}', "[" * 100_000])
-def test_json_of_another_form_is_not_there(tmp_path: Path, content: str):
+def test_json_of_another_form_is_not_there(tmp_path, content):
     (tmp_path / "key.json").write_text(content)
     assert load(tmp_path, "key") is None
 
 
-def test_the_folder_is_the_users_and_can_be_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_folder_is_the_users_and_can_be_moved(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KDIAG_CACHE_DIR", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
@@ -102,14 +102,14 @@ def test_the_folder_is_the_users_and_can_be_moved(tmp_path: Path, monkeypatch: p
     assert cache_folder() == tmp_path / "own" / "compilations"
 
 
-def test_a_folder_that_cannot_be_written_or_is_none_costs_nothing(tmp_path: Path):
+def test_a_folder_that_cannot_be_written_or_is_none_costs_nothing(tmp_path):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file" / "below", None):
         store(folder, "key", EVIDENCE)
         assert load(folder, "key") is None
 
 
-def test_the_cache_is_bounded_and_keeps_what_was_used_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_cache_is_bounded_and_keeps_what_was_used_last(tmp_path, monkeypatch):
     monkeypatch.setattr(compile_cache, "MAX_ENTRIES", 10)
     for number in range(10):
         store(tmp_path, f"old{number}", EVIDENCE)
@@ -122,7 +122,7 @@ def test_the_cache_is_bounded_and_keeps_what_was_used_last(tmp_path: Path, monke
     assert "old1" not in kept
 
 
-def test_many_writers_of_one_entry_leave_one_whole_entry(tmp_path: Path):
+def test_many_writers_of_one_entry_leave_one_whole_entry(tmp_path):
     versions = [replace(EVIDENCE, registers=number) for number in range(16)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda evidence: store(tmp_path, "key", evidence), versions))

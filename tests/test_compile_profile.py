@@ -43,7 +43,7 @@ def compiled(
     return profile_compiled(described(EXAMPLES / "softmax"), "sm_90", kernel)
 
 
-def test_what_was_not_run_has_no_times_and_says_so(monkeypatch: pytest.MonkeyPatch):
+def test_what_was_not_run_has_no_times_and_says_so(monkeypatch):
     profile = compiled(monkeypatch, (evidence(),))
     (launch,) = profile.kernels
     assert (launch.grid, launch.block, launch.constants) == ((64, 1, 1), (128, 1, 1), {"TILE": 4096})
@@ -55,7 +55,7 @@ def test_what_was_not_run_has_no_times_and_says_so(monkeypatch: pytest.MonkeyPat
     assert launch.compiled == evidence()
 
 
-def test_the_load_that_cannot_use_tma_is_named_with_its_place_and_the_reason(monkeypatch: pytest.MonkeyPatch):
+def test_the_load_that_cannot_use_tma_is_named_with_its_place_and_the_reason(monkeypatch):
     diagnosis = compiled(monkeypatch, (evidence(),)).kernels[0].diagnosis
     cause = diagnosis.causes[0]
     assert cause.id == "tma-load-rejected"
@@ -63,13 +63,13 @@ def test_the_load_that_cannot_use_tma_is_named_with_its_place_and_the_reason(mon
 
 
 @pytest.mark.parametrize("launches", [1, 2])
-def test_the_least_work_counts_only_where_one_launch_does_it_all(monkeypatch: pytest.MonkeyPatch, launches: int):
+def test_the_least_work_counts_only_where_one_launch_does_it_all(monkeypatch, launches):
     profile = compiled(monkeypatch, (evidence(),) * launches, work=(module.Work(1e9, 5e9),))
     classes = {launch.roofline.intensity_class for launch in profile.kernels}
     assert classes == ({"memory"} if launches == 1 else {None})
 
 
-def test_kernels_are_chosen_by_a_regular_expression(monkeypatch: pytest.MonkeyPatch):
+def test_kernels_are_chosen_by_a_regular_expression(monkeypatch):
     answer = (evidence(), evidence("other_kernel"))
     profile = compiled(monkeypatch, answer, "^other")
     assert [launch.name for launch in profile.kernels] == ["other_kernel"]
@@ -95,9 +95,7 @@ def test_kernels_are_chosen_by_a_regular_expression(monkeypatch: pytest.MonkeyPa
     ],
     ids=["unavailable", "not launched", "error", "crash", "timeout"],
 )
-def test_each_way_not_to_compile_is_a_sentence_of_its_own(
-    monkeypatch: pytest.MonkeyPatch, failure: CompileFailure, kind: type[KdiagError], message: str
-):
+def test_each_way_not_to_compile_is_a_sentence_of_its_own(monkeypatch, failure, kind, message):
     with pytest.raises(kind) as caught:
         compiled(monkeypatch, failure)
     assert type(caught.value) is kind
@@ -106,7 +104,7 @@ def test_each_way_not_to_compile_is_a_sentence_of_its_own(
 
 
 @pytest.fixture
-def _toolchain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def _toolchain(tmp_path, monkeypatch):
     pytest.importorskip("cuda.tile")
     pytest.importorskip("torch")
     monkeypatch.setenv("KDIAG_CACHE_DIR", str(tmp_path / "cache"))
@@ -115,7 +113,7 @@ def _toolchain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.compiler
 @pytest.mark.usefixtures("_toolchain")
 @pytest.mark.parametrize("target", ["sm_90", "sm_100", "sm_120"])
-def test_a_load_with_infinite_padding_is_the_cause_on_every_card_with_tma(tmp_path: Path, target: str):
+def test_a_load_with_infinite_padding_is_the_cause_on_every_card_with_tma(tmp_path, target):
     folder = shutil.copytree(EXAMPLES / "softmax", tmp_path / "softmax")
     text = (folder / "softmax.py").read_text().replace(GATHER, LOAD)
     (folder / "softmax.py").write_text(text)

@@ -1,7 +1,5 @@
 """Contradictions: each rule finds a planted one, and none finds anything in what was honestly measured."""
 
-from pathlib import Path
-
 import pytest
 
 from kdiag.diagnose.contradictions import LARGEST_L2, RULES, Counted, contradictions
@@ -61,7 +59,7 @@ PLANTED: list[tuple[dict[str, float], str]] = [
 
 
 @pytest.mark.parametrize(("planted", "said"), PLANTED)
-def test_a_planted_contradiction(planted: dict[str, float], said: str):
+def test_a_planted_contradiction(planted, said):
     found = contradictions({**HONEST, **observe(**planted)}, H200)
     assert any(said in sentence for sentence in found), found
 
@@ -99,7 +97,7 @@ def test_fp16_accumulation_and_sparse_operands_double_a_tensor_pipe():
 
 
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.name[:40])
-def test_no_false_alarm_in_recorded_reports(path: Path):
+def test_no_false_alarm_in_recorded_reports(path):
     pytest.importorskip("ncu_report")
     try:
         launches = read_launches(path)

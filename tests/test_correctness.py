@@ -18,26 +18,26 @@ def softmax() -> "torch.Tensor":
     return torch.softmax(torch.randn((64, 4096), generator=generator, dtype=torch.float64), dim=1)
 
 
-def test_rounding_to_the_output_type_is_right(softmax: "torch.Tensor"):
+def test_rounding_to_the_output_type_is_right(softmax):
     rounded = softmax.to(torch.bfloat16)
     assert scaled_error(rounded, softmax) <= tolerance_for(None, rounded)
 
 
-def test_zeros_are_wrong_although_every_element_is_below_an_absolute_tolerance(softmax: "torch.Tensor"):
+def test_zeros_are_wrong_although_every_element_is_below_an_absolute_tolerance(softmax):
     zeros = torch.zeros_like(softmax)
     assert torch.allclose(zeros, softmax, atol=1e-1)
     assert scaled_error(zeros, softmax) > 0.5
 
 
 @pytest.mark.parametrize("dropped", [slice(-1, None), slice(32, None), slice(0, None, 2)], ids=["tail", "half", "odd"])
-def test_missing_rows_are_wrong(softmax: "torch.Tensor", dropped: slice):
+def test_missing_rows_are_wrong(softmax, dropped):
     wrong = softmax.clone()
     wrong[dropped] = 0
     assert scaled_error(wrong, softmax) > 8e-3
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-def test_one_element_that_is_not_finite_is_wrong(softmax: "torch.Tensor", value: float):
+def test_one_element_that_is_not_finite_is_wrong(softmax, value):
     wrong = softmax.clone()
     wrong[5, 7] = value
     assert scaled_error(wrong, softmax) == float("inf")
@@ -49,7 +49,7 @@ def test_equal_infinities_and_nan_are_right():
     assert scaled_error(both, both.double()) == 0.0
 
 
-def test_another_shape_is_wrong(softmax: "torch.Tensor"):
+def test_another_shape_is_wrong(softmax):
     assert scaled_error(softmax[:1], softmax) == float("inf")
 
 
@@ -64,7 +64,7 @@ def test_an_allocation_that_is_never_written_is_poison():
     assert torch.empty.__name__ == "empty"
 
 
-def test_a_tolerance_that_accepts_zeros_is_refused(softmax: "torch.Tensor"):
+def test_a_tolerance_that_accepts_zeros_is_refused(softmax):
     require_controls_to_fail(softmax, 8e-3, "rows")
     with pytest.raises(WorkloadError, match="accepts an output of zeros"):
         require_controls_to_fail(softmax, 1.0, "rows")

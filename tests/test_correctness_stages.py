@@ -59,7 +59,7 @@ def refusal(subject: Subject, wrong: Kernel, parent: Kernel = right) -> Configur
     return None if checks[-1].passed else checks[-1]
 
 
-def test_a_right_kernel_passes_every_stage(subject: Subject):
+def test_a_right_kernel_passes_every_stage(subject):
     checks = run([*required(subject, module(right)), *beyond(subject)], module(right))
     assert all(check.passed for check in checks)
     assert {check.stage for check in checks} == set(STAGES)
@@ -85,14 +85,14 @@ def beyond_the_end(x: "torch.Tensor") -> "torch.Tensor":
         (lambda x: right(x.to(torch.bfloat16).float()).to(x.dtype), "dtypes", "dtype=float32"),
     ],
 )  # fmt: skip
-def test_what_each_stage_notices(subject: Subject, wrong: Kernel, stage: str, where: str):
+def test_what_each_stage_notices(subject, wrong, stage, where):
     check = refusal(subject, wrong)
     assert check is not None
     assert check.stage == stage
     assert where in check.configuration
 
 
-def test_chance_and_state_are_noticed(subject: Subject):
+def test_chance_and_state_are_noticed(subject):
     subject.workload.__dict__["tolerance"] = lambda _: 3e-2
     generator, count = torch.Generator().manual_seed(1), iter(range(10**6))
 
@@ -108,7 +108,7 @@ def test_chance_and_state_are_noticed(subject: Subject):
     assert "runs in a row" in check.configuration
 
 
-def test_what_the_unedited_kernel_cannot_do_is_not_asked(subject: Subject):
+def test_what_the_unedited_kernel_cannot_do_is_not_asked(subject):
     def picky(x: "torch.Tensor") -> "torch.Tensor":
         if x.dtype != torch.bfloat16 or x.shape[0] not in (3, 16):
             raise ValueError("rows must fill the tile")
@@ -120,7 +120,7 @@ def test_what_the_unedited_kernel_cannot_do_is_not_asked(subject: Subject):
     assert refusal(subject, picky, picky) is None
 
 
-def test_a_check_that_does_not_look_at_the_inputs_is_refused(subject: Subject):
+def test_a_check_that_does_not_look_at_the_inputs_is_refused(subject):
     (config,) = subject.workload.configs()
     prove(subject, module(right), config)
     constant = torch.randn((16, 128), dtype=torch.float64)

@@ -114,7 +114,7 @@ def test_a_file_without_machine_code_is_refused():
 
 
 @given(st.data())
-def test_damage_anywhere_is_a_clear_error_or_does_no_harm(data: st.DataObject):
+def test_damage_anywhere_is_a_clear_error_or_does_no_harm(data):
     damaged = bytearray(cubin())
     for position in data.draw(st.lists(st.integers(0, len(damaged) - 1), min_size=1, max_size=8)):
         damaged[position] = data.draw(st.sampled_from([0x00, 0x7F, 0x80, 0xFF]))
@@ -125,6 +125,6 @@ def test_damage_anywhere_is_a_clear_error_or_does_no_harm(data: st.DataObject):
 
 
 @given(st.binary(max_size=400), st.booleans())
-def test_bytes_that_are_no_cubin_are_one_clear_error(data: bytes, marked: bool):
+def test_bytes_that_are_no_cubin_are_one_clear_error(data, marked):
     with pytest.raises(CubinError, match=r"^not a readable cubin: (?!not a)"):
         read_cubin(b"\x7fELF\x02" + data if marked else data)

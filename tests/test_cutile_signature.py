@@ -162,18 +162,18 @@ def answers() -> dict[str, tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", accepted())
-def test_the_symbol_is_the_run_times(name: str, answers: dict[str, tuple[str, str]]):
+def test_the_symbol_is_the_run_times(name, answers):
     kdiag, run_time = answers[name]
     assert run_time.startswith("k_Kt")
     assert kdiag == run_time
 
 
-def test_the_symbol_is_the_run_times_for_any_array(answers: dict[str, tuple[str, str]]):
+def test_the_symbol_is_the_run_times_for_any_array(answers):
     assert not {name: both for name, both in answers.items() if name.startswith("random") and both[0] != both[1]}
 
 
 @pytest.mark.parametrize("name", refused())
-def test_what_the_run_time_refuses_is_one_clear_error(name: str, answers: dict[str, tuple[str, str]]):
+def test_what_the_run_time_refuses_is_one_clear_error(name, answers):
     annotation, value, message = refused()[name]
     assert "Error: " in answers[f"refused: {name}"][1]
     with pytest.raises(WorkloadError, match=message):
@@ -188,7 +188,7 @@ def test_what_the_run_time_refuses_is_one_clear_error(name: str, answers: dict[s
         (ct.ScalarInt64, 1.0, "an integer"),
     ],
 )
-def test_what_the_compiler_refuses_is_one_clear_error(annotation: Any, value: Any, wanted: str):
+def test_what_the_compiler_refuses_is_one_clear_error(annotation, value, wanted):
     with pytest.raises(WorkloadError, match=f"; its parameter is annotated as {wanted}"):
         signature(kernel(annotation), (value,))
 
@@ -217,14 +217,14 @@ def test_the_records_name_every_item():
 
 
 @pytest.mark.parametrize("dtype", [*TYPES, *NARROW])
-def test_torch_has_the_types_that_numpy_has(dtype: str):
+def test_torch_has_the_types_that_numpy_has(dtype):
     torch = pytest.importorskip("torch")
     tensor = torch.empty((3, 32), dtype=getattr(torch, dtype), device="meta")
     assert ours(None, tensor) == ours(None, grid(3, 32, dtype=getattr(ml_dtypes, dtype, dtype)))
 
 
 @pytest.mark.parametrize("dtype", ["float4_e2m1fn_x2", "complex64", "float8_e4m3fnuz"])
-def test_torch_has_types_of_which_a_kernel_takes_no_arrays(dtype: str):
+def test_torch_has_types_of_which_a_kernel_takes_no_arrays(dtype):
     torch = pytest.importorskip("torch")
     with pytest.raises(WorkloadError, match=f"is of type {dtype}, of which a kernel takes no arrays"):
         ours(None, torch.empty(8, dtype=getattr(torch, dtype), device="meta"))

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from kdiag.executors.decide import CandidateOutcome, decide, errors, needs_confirmation, speedup_so_far
+from kdiag.executors.decide import decide, errors, needs_confirmation, speedup_so_far
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, GateRecord
-from kdiag.rules import load_policies
 from verdict_cases import ADAPTIVE, COMPILED, POLICIES, RIGHT, TILEGYM, WRONG, outcome, row, timing
 
 
@@ -43,7 +42,7 @@ from verdict_cases import ADAPTIVE, COMPILED, POLICIES, RIGHT, TILEGYM, WRONG, o
     ],
 )
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-def test_a_row_of_the_table(facts: CandidateOutcome, name: str, reason: str, policy: load_policies.Policy):
+def test_a_row_of_the_table(facts, name, reason, policy):
     verdict = decide(facts, policy)
     assert verdict.name == name
     assert reason in verdict.reason
@@ -101,7 +100,7 @@ def test_small_losses_do_not_add_up_to_a_regression():
     ("speedup", "floor", "again"),
     [(1.10, 0.002, False), (1.10, 0.021, True), (1.2, 0.03, False), (1.033, 0.002, True), (1.05, 0.02, False)],
 )
-def test_small_or_noisy_gains_are_measured_again(speedup: float, floor: float, again: bool):
+def test_small_or_noisy_gains_are_measured_again(speedup, floor, again):
     timing = ConfigurationTiming("n=1", 1.0, 1.0 / speedup, speedup, speedup, speedup, floor, 50)
     assert needs_confirmation([timing], ADAPTIVE) is again
     assert not needs_confirmation([], ADAPTIVE)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from kdiag.executors.decide import CandidateOutcome, decide, gain_pct
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, GateRecord
-from kdiag.rules import load_policies
 from verdict_cases import POLICIES, outcome
 
 RATIO = st.floats(0.2, 5.0)
@@ -38,7 +37,7 @@ OUTCOME = st.builds(
 
 
 @given(OUTCOME, st.sampled_from(POLICIES))
-def test_what_is_kept_is_right_measured_and_beyond_the_noise(facts: CandidateOutcome, policy: load_policies.Policy):
+def test_what_is_kept_is_right_measured_and_beyond_the_noise(facts, policy):
     verdict = decide(facts, policy)
     if verdict.name == "keep":
         assert facts.died is None
@@ -53,14 +52,12 @@ def test_what_is_kept_is_right_measured_and_beyond_the_noise(facts: CandidateOut
 
 
 @given(st.lists(timings(), min_size=1, max_size=4), st.sampled_from(POLICIES))
-def test_nothing_whose_intervals_all_hold_1_is_kept(rows: list[ConfigurationTiming], policy: load_policies.Policy):
+def test_nothing_whose_intervals_all_hold_1_is_kept(rows, policy):
     spanning = [replace(t, low=min(t.low, 1.0), high=max(t.high, 1.0)) for t in rows]
     assert decide(outcome(*spanning), policy).name == "inconclusive"
 
 
 @given(st.lists(timings(), min_size=1, max_size=4), st.sampled_from(POLICIES))
-def test_a_surely_slower_configuration_is_always_reverted(
-    rows: list[ConfigurationTiming], policy: load_policies.Policy
-):
+def test_a_surely_slower_configuration_is_always_reverted(rows, policy):
     worse = replace(rows[0], speedup=0.7, low=0.69, high=0.71)
     assert decide(outcome(worse, *rows[1:]), policy).name == "revert"

@@ -1,13 +1,11 @@
 """The table of cards: every figure has a source and fits the others, and no card borrows those of a sibling."""
 
-from pathlib import Path
-
 import pytest
 
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ReportError
 from kdiag.records import number
-from kdiag.rules.load_devices import Device, device_named, load_devices
+from kdiag.rules.load_devices import device_named, load_devices
 from recorded_reports import REPORTS
 
 CARDS = sorted({device.name: device for device in load_devices().values()}.values(), key=lambda card: card.name)
@@ -17,7 +15,7 @@ each_card = pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 
 
 @each_card
-def test_a_card_has_a_source_and_plausible_figures(card: Device):
+def test_a_card_has_a_source_and_plausible_figures(card):
     assert card.source.url.startswith("https://")
     assert "nvidia" in card.source.url
     assert card.source.title
@@ -30,7 +28,7 @@ def test_a_card_has_a_source_and_plausible_figures(card: Device):
 
 
 @each_card
-def test_fp32_is_what_the_multiprocessors_make_of_the_clock(card: Device):
+def test_fp32_is_what_the_multiprocessors_make_of_the_clock(card):
     if card.boost_mhz is None or card.fp32_tflops is None:
         pytest.skip("its clock is not published")
     lanes = FP32_LANES.get(card.compute_capability, 128)
@@ -38,7 +36,7 @@ def test_fp32_is_what_the_multiprocessors_make_of_the_clock(card: Device):
 
 
 @each_card
-def test_tensor_rates_are_dense_and_fit_each_other(card: Device):
+def test_tensor_rates_are_dense_and_fit_each_other(card):
     rates = card.tensor_tflops
     if "bf16" not in rates:
         pytest.skip("no bf16 rate")
@@ -53,7 +51,7 @@ def test_tensor_rates_are_dense_and_fit_each_other(card: Device):
     ["NVIDIA H20", "NVIDIA H800", "NVIDIA GH200 120GB", "H200", "nvidia h200", "NVIDIA H200 ", "NVIDIA A800-SXM4-80GB",
      "NVIDIA GeForce RTX 4090 D", "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA RTX PRO 6000 Blackwell", ""],
 )  # fmt: skip
-def test_a_name_that_is_not_exactly_listed_is_unknown(name: str):
+def test_a_name_that_is_not_exactly_listed_is_unknown(name):
     assert device_named(name) is None
 
 
@@ -76,7 +74,7 @@ def test_old_drivers_leave_out_the_maker():
 
 
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.name[:40])
-def test_the_table_agrees_with_recorded_reports(path: Path):
+def test_the_table_agrees_with_recorded_reports(path):
     pytest.importorskip("ncu_report")
     try:
         launches = read_launches(path)

@@ -22,7 +22,7 @@ CAP_SYS_ADMIN, CAP_PERFMON = 1 << 21, 1 << 38
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def machine(tmp_path, monkeypatch) -> Path:
     """A machine without anything: an empty PATH, an empty /proc, no compiler but the one that a test puts there."""
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -58,7 +58,7 @@ def tool(found: Environment, name: str) -> Tool:
     return next(each for each in found.tools if each.name == name)
 
 
-def test_a_machine_with_a_card(machine: Path):
+def test_a_machine_with_a_card(machine):
     program(machine, "nvidia-smi", H200)
     program(machine, "tileiras", TILEIRAS.format("13.4"))
     found = examine(program(machine, "ncu", NCU), machine)
@@ -71,7 +71,7 @@ def test_a_machine_with_a_card(machine: Path):
     assert not tool(found, "git").found
 
 
-def test_several_cards_some_of_them_strange(machine: Path):
+def test_several_cards_some_of_them_strange(machine):
     rows = ["Tesla V100-SXM2-16GB, 7.0, 16384, 535.10", "NVIDIA GB10, 12.1, [N/A], 535.10", "Odd, [N/A], 5, 535.10"]
     program(machine, "nvidia-smi", "\n".join(rows))
     found = examine(None, machine)
@@ -82,7 +82,7 @@ def test_several_cards_some_of_them_strange(machine: Path):
     assert "580 or newer" in found.driver_problem
 
 
-def test_a_machine_without_anything(machine: Path):
+def test_a_machine_without_anything(machine):
     found = examine(None, machine)
     assert (found.cards, found.driver, found.no_cards) == ((), None, "nvidia-smi is not installed")
     assert found.counters.allowed is None
@@ -91,7 +91,7 @@ def test_a_machine_without_anything(machine: Path):
         assert tool(found, name).without
 
 
-def test_nvidia_smi_that_fails_is_quoted(machine: Path):
+def test_nvidia_smi_that_fails_is_quoted(machine):
     program(machine, "nvidia-smi", "NVIDIA-SMI has failed because it couldn't communicate with the driver.", 9)
     proc(machine, "driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue Sep 23\n")
     found = examine(None, machine)
@@ -100,14 +100,14 @@ def test_nvidia_smi_that_fails_is_quoted(machine: Path):
 
 
 @pytest.mark.parametrize("body", ["sleep 60", "sleep 60 & wait", "trap '' TERM; sleep 60; sleep 60"])
-def test_a_program_that_hangs_costs_its_time_limit(machine: Path, body: str):
+def test_a_program_that_hangs_costs_its_time_limit(machine, body):
     start = time.monotonic()
     answer = ask([script(machine, "slow", body)], timeout_s=0.2)
     assert "no answer within 0.2 s" in answer.problem
     assert time.monotonic() - start < 5
 
 
-def test_hanging_tools_do_not_stop_the_doctor(machine: Path, monkeypatch: pytest.MonkeyPatch):
+def test_hanging_tools_do_not_stop_the_doctor(machine, monkeypatch):
     monkeypatch.setattr(toolchain, "ask", lambda command, timeout_s=0.2: ask(command, 0.2))
     monkeypatch.setattr(environment, "ask", lambda command, timeout_s=0.2: ask(command, 0.2))
     script(machine, "nvidia-smi", "sleep 60")
@@ -117,7 +117,7 @@ def test_hanging_tools_do_not_stop_the_doctor(machine: Path, monkeypatch: pytest
     assert "no answer" in tool(found, "ncu").problem
 
 
-def test_a_program_that_cannot_be_started(machine: Path):
+def test_a_program_that_cannot_be_started(machine):
     broken = machine / "bin" / "ncu"
     broken.write_bytes(b"\x7fELF")
     broken.chmod(0o755)
@@ -125,7 +125,7 @@ def test_a_program_that_cannot_be_started(machine: Path):
 
 
 @pytest.mark.parametrize(("release", "usable"), [("13.1", False), ("13.3", False), ("13.4", True), ("14.0", True)])
-def test_tileiras_must_write_remarks(machine: Path, release: str, usable: bool):
+def test_tileiras_must_write_remarks(machine, release, usable):
     program(machine, "tileiras", TILEIRAS.format(release))
     compiler = tool(examine(None, machine), "tileiras")
     assert compiler.usable is usable
@@ -143,7 +143,7 @@ def test_tileiras_must_write_remarks(machine: Path, release: str, usable: bool):
         ("1", 0, False, "NVreg_RestrictProfilingToAdminUsers=0"),
     ],
 )  # fmt: skip
-def test_who_may_read_the_counters(machine: Path, setting: str, capabilities: int, allowed: bool | None, said: str):
+def test_who_may_read_the_counters(machine, setting, capabilities, allowed, said):
     proc(machine, "driver/nvidia/params", f"ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: {setting}\n")
     proc(machine, "self/status", f"Name:\tkdiag\nCapEff:\t{capabilities:016x}\n")
     access = counter_access(machine)
@@ -156,7 +156,7 @@ def test_who_may_read_the_counters(machine: Path, setting: str, capabilities: in
     [("7.5", "Turing"), ("8.0", "Ampere"), ("8.6", "Ampere"), ("8.9", "Ada"), ("9.0", "Hopper"), ("10.3", "Blackwell"),
      ("12.1", "Blackwell"), ("99.0", None)],
 )  # fmt: skip
-def test_architectures(capability: str, word: str | None):
+def test_architectures(capability, word):
     assert architecture_of(capability) == word
 
 
@@ -181,9 +181,7 @@ def torch_of(machine: Path, monkeypatch: pytest.MonkeyPatch, cuda: str):
 
 
 @pytest.mark.parametrize(("cuda", "cards"), [("'13.0'", ["NVIDIA B200"]), ("None", [])])
-def test_pytorch_names_the_card_where_nvidia_smi_is_missing(
-    machine: Path, monkeypatch: pytest.MonkeyPatch, cuda: str, cards: list[str]
-):
+def test_pytorch_names_the_card_where_nvidia_smi_is_missing(machine, monkeypatch, cuda, cards):
     torch_of(machine, monkeypatch, cuda)
     found = examine(None, machine)
     assert tool(found, "torch").usable is bool(cards)
@@ -191,7 +189,7 @@ def test_pytorch_names_the_card_where_nvidia_smi_is_missing(
     assert all((card.architecture, card.memory_mib) == ("Blackwell", 178 << 10) for card in found.cards)
 
 
-def test_the_terminal(machine: Path):
+def test_the_terminal(machine):
     program(machine, "nvidia-smi", H200)
     program(machine, "ncu", NCU)
     done = CliRunner().invoke(command)
@@ -202,7 +200,7 @@ def test_the_terminal(machine: Path):
     assert max(len(line) for line in done.stdout.splitlines()) <= 100
 
 
-def test_json(machine: Path):
+def test_json(machine):
     program(machine, "nvidia-smi", H200)
     done = CliRunner().invoke(command, ["--json"])
     answer = json.loads(done.stdout)
@@ -215,9 +213,7 @@ def test_json(machine: Path):
 @pytest.mark.usefixtures("machine")
 @pytest.mark.parametrize("lost", ["libcst", "rich"])
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
-def test_only_a_missing_package_of_its_own_is_a_failure(
-    monkeypatch: pytest.MonkeyPatch, lost: str, arguments: list[str]
-):
+def test_only_a_missing_package_of_its_own_is_a_failure(monkeypatch, lost, arguments):
     real = toolchain.version
 
     def version(name: str) -> str:

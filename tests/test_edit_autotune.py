@@ -86,7 +86,7 @@ def searching(monkeypatch: pytest.MonkeyPatch, target: str = "sm_90") -> Iterato
 
 @pytest.mark.parametrize("variant", ["hints", "tiles", "tiles-and-hints"])
 @pytest.mark.parametrize("length", [1, 997, 4097])
-def test_a_searched_launch_gives_the_same_bits(variant: str, length: int, monkeypatch: pytest.MonkeyPatch):
+def test_a_searched_launch_gives_the_same_bits(variant, length, monkeypatch):
     x = torch.randn(length)
     with searching(monkeypatch) as searches:
         assert torch.equal(module_of(edited(BEFORE, "negate", variant)).run(x), -x)
@@ -94,7 +94,7 @@ def test_a_searched_launch_gives_the_same_bits(variant: str, length: int, monkey
 
 
 @pytest.mark.parametrize("variant", ["hints", "tiles", "tiles-and-hints"])
-def test_data_that_the_kernel_changes_in_place_is_changed_once(variant: str, monkeypatch: pytest.MonkeyPatch):
+def test_data_that_the_kernel_changes_in_place_is_changed_once(variant, monkeypatch):
     module = module_of(edited(IN_PLACE, "double", variant))
     for shape in [(1000,), (1, 37)]:
         whole = torch.randn(2000)
@@ -107,7 +107,7 @@ def test_data_that_the_kernel_changes_in_place_is_changed_once(variant: str, mon
         assert torch.equal(whole[1::2], before[1::2])
 
 
-def test_it_searches_once_for_each_kind_of_arguments_and_keeps_the_kernel(monkeypatch: pytest.MonkeyPatch):
+def test_it_searches_once_for_each_kind_of_arguments_and_keeps_the_kernel(monkeypatch):
     module = module_of(edited(BEFORE, "negate", "tiles-and-hints"))
     with searching(monkeypatch) as searches:
         module.run(torch.ones(5000))
@@ -120,7 +120,7 @@ def test_it_searches_once_for_each_kind_of_arguments_and_keeps_the_kernel(monkey
     assert searches.spaces[0][0] == (1024, None, None)
 
 
-def test_a_graph_capture_and_an_empty_array_launch_without_a_search(monkeypatch: pytest.MonkeyPatch):
+def test_a_graph_capture_and_an_empty_array_launch_without_a_search(monkeypatch):
     module = module_of(edited(BEFORE, "negate", "hints"))
     with searching(monkeypatch) as searches, monkeypatch.context() as patch:
         patch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
@@ -137,7 +137,7 @@ def product(module: ModuleType, seed: int = 1) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("variant", ["widen", "narrow"])
-def test_another_space_computes_the_same(variant: str, monkeypatch: pytest.MonkeyPatch):
+def test_another_space_computes_the_same(variant, monkeypatch):
     with searching(monkeypatch) as searches:
         plain, _ = product(module_of(PRODUCT))
         other, expected = product(module_of(edited(PRODUCT, "product", variant)))
@@ -155,7 +155,7 @@ def test_another_space_computes_the_same(variant: str, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("variant", ["widen", "narrow"])
-def test_another_card_gets_the_space_as_it_was(variant: str, monkeypatch: pytest.MonkeyPatch):
+def test_another_card_gets_the_space_as_it_was(variant, monkeypatch):
     source = edited(PRODUCT, "product", variant)
     with searching(monkeypatch, "sm_100") as searches:
         product(module_of(PRODUCT))
@@ -163,14 +163,14 @@ def test_another_card_gets_the_space_as_it_was(variant: str, monkeypatch: pytest
     assert searches.spaces[0] == searches.spaces[1]
 
 
-def test_before_sm_90_clusters_go(monkeypatch: pytest.MonkeyPatch):
+def test_before_sm_90_clusters_go(monkeypatch):
     source = edited(PRODUCT, "product", "narrow", "sm_80")
     with searching(monkeypatch, "sm_80") as searches:
         product(module_of(source))
     assert all(config.num_ctas == 1 for config in searches.spaces[0])
 
 
-def test_a_frozen_launch_does_not_search_and_is_the_same(monkeypatch: pytest.MonkeyPatch):
+def test_a_frozen_launch_does_not_search_and_is_the_same(monkeypatch):
     frozen = edited(PRODUCT, "product", "freeze", **CHOSEN)
     with searching(monkeypatch) as searches:
         result, expected = product(module_of(frozen))
@@ -179,7 +179,7 @@ def test_a_frozen_launch_does_not_search_and_is_the_same(monkeypatch: pytest.Mon
     torch.testing.assert_close(result, expected, atol=2e-2, rtol=1e-2)
 
 
-def test_a_configuration_that_the_space_does_not_hold_is_not_launched(monkeypatch: pytest.MonkeyPatch):
+def test_a_configuration_that_the_space_does_not_hold_is_not_launched(monkeypatch):
     frozen = edited(PRODUCT, "product", "freeze", **(CHOSEN | {"TILE_N": 32}))
     with searching(monkeypatch) as searches:
         product(module_of(frozen))
@@ -195,7 +195,7 @@ def launched(rows: int, chosen: int, configurations: Sequence[Mapping[str, Any]]
     return Launch("product", (1,), arguments, tuning=space)
 
 
-def test_what_launches_found_is_frozen_by_shape(monkeypatch: pytest.MonkeyPatch):
+def test_what_launches_found_is_frozen_by_shape(monkeypatch):
     both = (CHOSEN, CHOSEN | {"TILE_N": 256})
     subject = Subject(PRODUCT, "product", launches=(launched(70, 0, both), launched(80, 1, both)))
     (variant,) = [v for v in Autotune().variants(subject) if v.name == "freeze"]
@@ -212,7 +212,7 @@ def test_what_launches_found_is_frozen_by_shape(monkeypatch: pytest.MonkeyPatch)
     assert [v.settings for v in one if v.name == "freeze"] == [both[1]]
 
 
-def test_a_search_of_this_edit_can_be_frozen(monkeypatch: pytest.MonkeyPatch):
+def test_a_search_of_this_edit_can_be_frozen(monkeypatch):
     tuned = edited(BEFORE, "negate", "tiles-and-hints")
     frozen = edited(tuned, "negate", "freeze", **{"0": 2048, "1": 4, "2": None})
     x = torch.randn(4097)
@@ -222,7 +222,7 @@ def test_a_search_of_this_edit_can_be_frozen(monkeypatch: pytest.MonkeyPatch):
     assert searches.replaced == [{"occupancy": 4, "num_worker_warps": None}]
 
 
-def test_the_old_tuner_is_exchanged(monkeypatch: pytest.MonkeyPatch):
+def test_the_old_tuner_is_exchanged(monkeypatch):
     modern = edited(LEGACY, "product", "legacy-to-modern")
     assert "experimental" not in modern
     with searching(monkeypatch) as searches:
@@ -242,6 +242,6 @@ def test_the_old_tuner_is_exchanged(monkeypatch: pytest.MonkeyPatch):
         (("import torch\n", "import torch as torch2\n"), "does not import torch"),
     ],
 )
-def test_refusals(change: tuple[str, str], reason: str):
+def test_refusals(change, reason):
     assert HEAD in BEFORE
     assert reason in refused(Autotune(), BEFORE.replace(*change), "negate", "hints")

@@ -27,7 +27,7 @@ def both(sources: list[object], before: list[object], *, rows: bool = False) -> 
 
 
 @pytest.mark.parametrize("lengths", [(1, 7), (1023, 1024, 1025), (2500, 1, 30, 4099), (64,)])
-def test_tensors_of_different_lengths(lengths: tuple[int, ...]):
+def test_tensors_of_different_lengths(lengths):
     sources = [torch.randn(length) for length in lengths]
     results = [torch.zeros(length, dtype=torch.float16) for length in lengths]
     assert both(sources, results) == (True, 1)
@@ -64,7 +64,7 @@ def test_a_result_that_a_later_item_reads_runs_one_by_one():
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_the_kernel_over_lists_compiles(target: str):
+def test_the_kernel_over_lists_compiles(target):
     import io
 
     from cuda.tile.compilation import export_kernel

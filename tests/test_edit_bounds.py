@@ -64,7 +64,7 @@ def unchecked(source: str, kernel: str, variant: str = "all") -> str:
 
 @pytest.mark.parametrize("length", [1, 97, 1023, 1024, 1025, 4096])
 @pytest.mark.parametrize("variant", ["all", "reads", "writes"])
-def test_a_vector_of_any_length(length: int, variant: str):
+def test_a_vector_of_any_length(length, variant):
     source = ADDED.replace(", check_bounds=CHECK_BOUNDS", "").replace(", CHECK_BOUNDS: ct.Constant[bool]", "")
     source = source.replace(", check_bounds)", ")").replace("    check_bounds = ", "    unused = ")
     x = numbers(length)
@@ -73,7 +73,7 @@ def test_a_vector_of_any_length(length: int, variant: str):
 
 @given(rows=st.integers(1, 5), width=st.integers(1, 40), offset=st.integers(0, 9), over=st.integers(-3, 9))
 @settings(max_examples=40, deadline=None)
-def test_any_shape_offset_and_width(rows: int, width: int, offset: int, over: int):
+def test_any_shape_offset_and_width(rows, width, offset, over):
     x, w = numbers(rows, max(1, width + offset + over)), numbers(40)
     arguments = (x, w, width, offset, 8)
     before = launched(LAUNCHED, (rows, width), *arguments)
@@ -81,7 +81,7 @@ def test_any_shape_offset_and_width(rows: int, width: int, offset: int, over: in
 
 
 @pytest.mark.parametrize("width", [8, 13, 16, 64])
-def test_a_stored_accumulator(width: int):
+def test_a_stored_accumulator(width):
     after = unchecked(SUM, "total")
     assert "ct.store(y, (row, 0), acc * 2.0, check_bounds=CHECK_BOUNDS)" in after
     x = numbers(3, width)
@@ -89,7 +89,7 @@ def test_a_stored_accumulator(width: int):
 
 
 @pytest.mark.parametrize("width", [1, 7, 63, 64])
-def test_a_row_that_fills_its_tile_is_not_padded(width: int):
+def test_a_row_that_fills_its_tile_is_not_padded(width):
     x = numbers(5, width)
     before = launched(SOFTMAX, x.shape, x, 64)
     assert np.array_equal(launched(unchecked(SOFTMAX, "softmax"), x.shape, x, 64), before)
@@ -123,7 +123,7 @@ def test_a_conditional_access_may_not_have_its_arrays_axes_read():
         ("T: ct.Constant[int])", "T: ct.Constant[int], *more)", "not all plain ones"),
     ],
 )
-def test_what_is_refused(before: str, after: str, reason: str):
+def test_what_is_refused(before, after, reason):
     assert before in LAUNCHED
     source = LAUNCHED.replace(before, after)
     assert reason in refused(Bounds(), source, "scale", "writes")
@@ -150,7 +150,7 @@ def test_comments_stay_with_their_arguments():
         ("def launch(stream, x, z, y)", "def launch(stream, x, z, y, min=None)"),
     ],
 )
-def test_a_min_that_may_not_be_pythons_is_not_written(before: str, after: str):
+def test_a_min_that_may_not_be_pythons_is_not_written(before, after):
     assert "min(" in unchecked(TWO_READ, "add")
     assert before in TWO_READ
     assert "may give min a" in refused(Bounds(), TWO_READ.replace(before, after), "add", "all")

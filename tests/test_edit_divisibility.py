@@ -1,7 +1,5 @@
 """A declared divisor is true in every launch, changes no result, and widens accesses."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,7 +18,7 @@ ROWS, WINDOW = _rows(declared=False), _window(declared=False)
 
 @given(rows=st.integers(1, 4), stride=st.sampled_from([0, 1, 16, 17, 48, 64, 96]))
 @settings(max_examples=25, deadline=None)
-def test_rows_of_any_stride(rows: int, stride: int):
+def test_rows_of_any_stride(rows, stride):
     from kdiag.executors.emulator import emulate
 
     x = numbers(64 + stride * rows)
@@ -35,7 +33,7 @@ def test_rows_of_any_stride(rows: int, stride: int):
 
 
 @pytest.mark.parametrize("first", [0, 1, 15, 16, 32])
-def test_a_window_from_any_column(first: int):
+def test_a_window_from_any_column(first):
     x = numbers(3, 64)
     after = edited(Divisibility(), WINDOW, "window", "first")
     assert np.array_equal(launched(after, (3, 16), x, first, 16), launched(WINDOW, (3, 16), x, first, 16))
@@ -51,7 +49,7 @@ def test_a_guard_that_is_wrong_is_caught():
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_rows_of_a_divisible_stride_take_less_code(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_rows_of_a_divisible_stride_take_less_code(target, tmp_path, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setattr("edit_compilation.TILE", 1024)  # several elements for each thread
     declared = edited(Divisibility(), ROWS, "double", "stride")
@@ -69,7 +67,7 @@ def test_rows_of_a_divisible_stride_take_less_code(target: str, tmp_path: Path, 
         ("rows, stride):", "rows, stride, stride_divisor=1):", "uses the name stride_divisor"),
     ],
 )
-def test_what_is_refused(before: str, after: str, reason: str | None):
+def test_what_is_refused(before, after, reason):
     assert before in ROWS
     outcome = Divisibility().apply(Subject(ROWS.replace(before, after), "double"), Variant("divisibility", "stride"))
     assert isinstance(outcome, Skipped) == (reason is not None), outcome

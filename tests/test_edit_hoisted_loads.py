@@ -1,7 +1,5 @@
 """A load in front of a loop gives what it gave in the loop, and only loads that no round changes move."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -15,7 +13,7 @@ NESTED = nested(inside="".join("            " + line for line in POSITIONS))
 
 
 @pytest.mark.parametrize(("rows", "columns", "blocks"), [(1, 1, 1), (7, 13, 2), (9, 16, 5), (0, 5, 2)])
-def test_the_sum_keeps_its_bits(rows: int, columns: int, blocks: int):
+def test_the_sum_keeps_its_bits(rows, columns, blocks):
     random = np.random.default_rng(2)
     x = random.integers(-8, 8, size=(max(rows, 1), columns)).astype(np.float32)[:rows]
     w = random.integers(1, 4, size=(1, columns)).astype(np.float32)
@@ -27,7 +25,7 @@ def test_the_sum_keeps_its_bits(rows: int, columns: int, blocks: int):
 
 
 @pytest.mark.parametrize(("length", "rounds", "blocks"), [(1, 1, 1), (31, 2, 3), (64, 0, 2), (5, 3, 4)])
-def test_a_gather_leaves_both_loops_and_keeps_its_bits(length: int, rounds: int, blocks: int):
+def test_a_gather_leaves_both_loops_and_keeps_its_bits(length, rounds, blocks):
     x = np.arange(64, dtype=np.float32)
     w = np.arange(length, dtype=np.float32)
     sums = [np.zeros(8, np.float32) for _ in range(2)]
@@ -51,7 +49,7 @@ def test_reading_the_array_elsewhere_is_no_obstacle():
         "part = w.slice(axis=0, start=0, stop=1)",
     ],
 )
-def test_an_array_that_may_change_is_loaded_in_every_round(line: str):
+def test_an_array_that_may_change_is_loaded_in_every_round(line):
     source = INSIDE.replace("        ct.atomic_add", f"        {line}\n        ct.atomic_add")
     assert "may be written" in refused(HoistedLoads(), source, "gradient", "loads")
 
@@ -59,7 +57,7 @@ def test_an_array_that_may_change_is_loaded_in_every_round(line: str):
 @pytest.mark.parametrize(
     "before", ["        weight = 0\n", "        TN = row\n", "        if row > 3:\n            weight = 1\n"]
 )
-def test_a_name_that_the_loop_binds_again_stays(before: str):
+def test_a_name_that_the_loop_binds_again_stays(before):
     source = INSIDE.replace("        tile = ", before + "        tile = ")
     assert "the same in every round" in refused(HoistedLoads(), source, "gradient", "loads")
 
@@ -77,9 +75,7 @@ def test_a_load_that_waits_for_others_stays():
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
 @pytest.mark.parametrize(("atomic", "moves_itself"), [("ct.atomic_add(", False), ("ct.scatter(", True)])
-def test_the_compiler_moves_the_load_itself_unless_there_is_an_atomic(
-    atomic: str, moves_itself: bool, target: str, tmp_path: Path
-):
+def test_the_compiler_moves_the_load_itself_unless_there_is_an_atomic(atomic, moves_itself, target, tmp_path):
     outside = edited(HoistedLoads(), INSIDE, "gradient", "loads")
     one, other = (source.replace("ct.atomic_add(", atomic) for source in (INSIDE, outside))
     codes = [machine_code(source, "gradient", tmp_path, target).code_hash for source in (one, other)]

@@ -1,7 +1,5 @@
 """Latency hints change nothing that a kernel computes, and in loops they change the machine code."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -48,7 +46,7 @@ def test_kinds_in_loops_come_before_all_and_single_accesses():
 
 @pytest.mark.parametrize("variant", names())
 @pytest.mark.parametrize("width", [1, 13, 64])
-def test_every_variant_computes_the_same(variant: str, width: int):
+def test_every_variant_computes_the_same(variant, width):
     x, w = numbers(2, width), numbers(8)
     before = launched(SOURCE, x.shape, x, w, 8)
     assert np.array_equal(launched(edited(Latency(), SOURCE, "scale", variant), x.shape, x, w, 8), before)
@@ -56,7 +54,7 @@ def test_every_variant_computes_the_same(variant: str, width: int):
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_a_hint_in_a_loop_changes_the_machine_code_and_one_outside_does_not(target: str, tmp_path: Path):
+def test_a_hint_in_a_loop_changes_the_machine_code_and_one_outside_does_not(target, tmp_path):
     pytest.importorskip("torch")
     sources = SOURCE, SOURCE.replace("latency=3", "latency=10"), edited(Latency(), SOURCE, "scale", "loads=10")
     plain, outside, inside = (machine_code(source, "scale", tmp_path, target).code_hash for source in sources)
@@ -64,5 +62,5 @@ def test_a_hint_in_a_loop_changes_the_machine_code_and_one_outside_does_not(targ
 
 
 @pytest.mark.parametrize("variant", ["", "loads", "loads=0", "loads=x", "load-=3", "load-0=3", "stores-1=3", "=3"])
-def test_a_variant_that_is_none_is_refused(variant: str):
+def test_a_variant_that_is_none_is_refused(variant):
     assert isinstance(Latency().apply(Subject(SOURCE, "scale"), Variant("E", variant)), Skipped)

@@ -48,7 +48,7 @@ def assert_settles(subject: Subject, steps: list[tuple[Edit, Variant]]):
 
 
 @pytest.mark.parametrize("edit", APPLYING, ids=[edit.id for edit in APPLYING])
-def test_the_variants_of_one_edit_in_turn_settle(edit: Edit):
+def test_the_variants_of_one_edit_in_turn_settle(edit):
     """Such as A and its inverse, B and its inverse, C tuned and frozen."""
     for subject in [example.subject for own, example in EXAMPLES if own is edit][:MOST_EXAMPLES]:
         for variant in applicable(edit, subject):
@@ -59,7 +59,7 @@ def test_the_variants_of_one_edit_in_turn_settle(edit: Edit):
 
 
 @pytest.mark.parametrize("number", range(len(PAIRS)), ids=[f"{x.id}-and-{y.id}" for x, y in PAIRS])
-def test_two_edits_in_turn_settle(number: int):
+def test_two_edits_in_turn_settle(number):
     first, second = PAIRS[number] if number % 2 else PAIRS[number][::-1]
     own = [example.subject for edit, example in EXAMPLES if edit is first]
     subject = own[number % len(own)]

@@ -112,7 +112,7 @@ def assert_same(before: Ran, after: Ran, steps: tuple[Step, ...]):
 
 
 @named
-def test_one_after_the_other(kernels: Kernels, first: Edit, second: Edit):
+def test_one_after_the_other(kernels, first, second):
     pool = kernels.both(first, second)
     if not pool:
         pytest.skip("no kernel of the pool takes both")
@@ -136,7 +136,7 @@ def test_one_after_the_other(kernels: Kernels, first: Edit, second: Edit):
 
 @pytest.mark.compiler
 @named
-def test_both_compile(kernels: Kernels, first: Edit, second: Edit):
+def test_both_compile(kernels, first, second):
     for entry in kernels.both(first, second)[:1]:
         one = kernels.steps[first.id, entry.name]
         two = first_that_applies(second, kernels.bench.subject(entry, one.applied.source))
@@ -147,12 +147,12 @@ def test_both_compile(kernels: Kernels, first: Edit, second: Edit):
         assert not isinstance(compiled, CompileFailure), compiled
 
 
-def test_the_pool_reaches_every_edit(kernels: Kernels):
+def test_the_pool_reaches_every_edit(kernels):
     """An edit that applies to no kernel of the pool is in no pair: give the pool one."""
     assert {edit.id for edit in APPLYING} == {edit for edit, _ in kernels.steps}
 
 
-def test_what_is_run_is_what_was_written(kernels: Kernels):
+def test_what_is_run_is_what_was_written(kernels):
     entry = next(entry for entry in POOL if entry.name == "vector_add")
     wrong = entry.source.replace("check_bounds=True) + ct.gather", "check_bounds=True) - ct.gather")
     assert wrong != entry.source

@@ -20,7 +20,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 7, 97])
 @pytest.mark.parametrize("sms", [1, 3, 200])
-def test_rows_are_the_same_on_any_card(rows: int, sms: int):
+def test_rows_are_the_same_on_any_card(rows, sms):
     x = random(rows, 33)
     after = applied(persistent(ROWS, "double", 2))
     assert torch.equal(results(after, "launch", x, sms=sms), 2 * x)
@@ -28,7 +28,7 @@ def test_rows_are_the_same_on_any_card(rows: int, sms: int):
 
 @pytest.mark.parametrize("name", ["softmax", "rms_norm", "vector_add", "matmul_bf16"])
 @pytest.mark.parametrize("blocks", [1, 4])
-def test_the_examples_compute_the_same_bits(name: str, blocks: int):
+def test_the_examples_compute_the_same_bits(name, blocks):
     path = next(p for p in (EXAMPLES / name).glob("*.py") if p.name != "workload.py")
     before = path.read_text()
     after = applied(persistent(before, f"{path.stem}_kernel", blocks))
@@ -200,7 +200,7 @@ def test_persistent_and_back_computes_the_same():
         ("(rows, 1, 1)", "(torch.cuda.get_device_properties(0).multi_processor_count, 1, 1)", "number of SMs already"),
     ],
 )
-def test_what_is_not_certain_is_refused(old: str, new: str, reason: str):
+def test_what_is_not_certain_is_refused(old, new, reason):
     assert old in ROWS
     outcome = persistent(ROWS.replace(old, new, 1), "double")
     assert isinstance(outcome, Skipped), outcome

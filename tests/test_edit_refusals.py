@@ -31,12 +31,12 @@ def tiles(body: str, module: str = "") -> Applied | Skipped:
 
 
 @pytest.mark.parametrize("ends", ["row - 1, row + 2", "-1, rows", "8", "rows, 0, -1"])
-def test_a_loop_that_leaves_the_array_keeps_its_gather(ends: str):
+def test_a_loop_that_leaves_the_array_keeps_its_gather(ends):
     assert isinstance(tiles(STENCIL.format(ends=ends)), Skipped)
 
 
 @pytest.mark.parametrize("ends", ["rows", "0, rows", "row, rows, ct.num_blocks(0)"])
-def test_a_loop_over_the_rows_is_rewritten(ends: str):
+def test_a_loop_over_the_rows_is_rewritten(ends):
     assert isinstance(tiles(STENCIL.format(ends=ends)), Applied)
 
 
@@ -48,7 +48,7 @@ def test_a_count_that_is_a_mere_number_is_no_length():
     "inner",
     ["def pick(columns): return ct.gather(x, (row, columns))", "pick = lambda columns: ct.gather(x, (row, columns))"],
 )
-def test_an_inner_function_may_rename_the_range(inner: str):
+def test_an_inner_function_may_rename_the_range(inner):
     assert isinstance(tiles(f"    {inner}\n    ct.scatter(y, (row, columns), pick(columns + 1))\n"), Skipped)
 
 
@@ -56,7 +56,7 @@ def test_an_inner_function_may_rename_the_range(inner: str):
     "module",
     ["PAD = 0.0\nPAD -= 1e30", "from settings import PAD\ndef other():\n    PAD = 0.0", "PAD = 0.0\nPAD = 1.0"],
 )
-def test_a_padding_that_is_bound_elsewhere_is_not_known(module: str):
+def test_a_padding_that_is_bound_elsewhere_is_not_known(module):
     assert isinstance(tiles("    v = ct.gather(x, (row, columns), padding_value=PAD)\n", module), Skipped)
 
 
@@ -81,7 +81,7 @@ def test_a_tile_that_is_a_group_of_the_result_is_left_alone():
 
 
 @pytest.mark.parametrize("body", ["    ct.atomic_add(y, columns, ct.gather(x, columns))\n"])
-def test_an_order_of_summation_that_may_change_is_not_called_safe(body: str):
+def test_an_order_of_summation_that_may_change_is_not_called_safe(body):
     outcome = sizes(body)
     assert isinstance(outcome, Applied)
     assert outcome.safety == "changes-rounding"

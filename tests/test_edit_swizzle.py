@@ -23,7 +23,7 @@ QUICK = settings(max_examples=6, deadline=None, phases=(Phase.explicit, Phase.ge
 @pytest.mark.parametrize("source", [PRODUCT, ONE_AXIS], ids=["two-axes", "one-axis"])
 @QUICK
 @given(m=st.integers(1, 200), n=st.integers(1, 130), k=st.integers(1, 40), sms=st.integers(1, 9))
-def test_both_orders_of_i_and_b_give_the_same_bits(source: str, first: str, m: int, n: int, k: int, sms: int):
+def test_both_orders_of_i_and_b_give_the_same_bits(source, first, m, n, k, sms):
     after = source
     for edit in first + ("B" if first == "I" else "I"):
         after = applied(persistent(after, "matmul") if edit == "B" else swizzled(after, "matmul", 4))
@@ -37,7 +37,7 @@ def test_both_orders_of_i_and_b_give_the_same_bits(source: str, first: str, m: i
 @pytest.mark.parametrize("source", [PRODUCT, ONE_AXIS], ids=["two-axes", "one-axis"])
 @pytest.mark.parametrize("size", [4, 8, 16])
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (16, 300), (300, 16), (272, 97), (129, 257)])
-def test_a_grouped_order_computes_every_tile_once(source: str, size: int, m: int, n: int):
+def test_a_grouped_order_computes_every_tile_once(source, size, m, n):
     a, b = random(m, 20), random(20, n)
     options = {"tile_m": 16, "tile_n": 16, "tile_k": 16}
     before, after = source, applied(swizzled(source, "matmul", size))
@@ -56,7 +56,7 @@ def test_a_grouped_order_computes_every_tile_once(source: str, size: int, m: int
         ("index=(row, k)", "index=(row, k + torch.row())", "calls torch.row, which is not read"),
     ],
 )
-def test_an_order_that_is_not_plain_is_refused(old: str, new: str, reason: str):
+def test_an_order_that_is_not_plain_is_refused(old, new, reason):
     outcome = swizzled(PRODUCT.replace(old, new, 1), "matmul")
     assert isinstance(outcome, Skipped) == bool(reason), outcome
     assert not reason or reason in outcome.reason

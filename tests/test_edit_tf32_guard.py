@@ -33,7 +33,7 @@ def error(source: str, size: int) -> float:
 
 @pytest.mark.parametrize("size", [33, 96])
 @pytest.mark.parametrize("source", [MATMUL, IN_FUNCTION], ids=["in the kernel", "in a function"])
-def test_the_error_is_too_large_for_1e_5_and_small_enough_for_1e_2(source: str, size: int):
+def test_the_error_is_too_large_for_1e_5_and_small_enough_for_1e_2(source, size):
     after = edited(Tf32Guard(), source, "matmul_kernel", "tf32")
     assert after.count(".dtype == ct.float32 else") == 2
     assert "accumulator = ct.full((TM, TN), 0.0, dtype=ct.float32)" in after

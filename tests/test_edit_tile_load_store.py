@@ -33,7 +33,7 @@ def kernel_file(name: str) -> str:
 
 @pytest.mark.parametrize("length", [1, 97, 1000, 1023, 1025])
 @pytest.mark.parametrize("variant", FORWARD)
-def test_a_vector_whose_length_is_no_multiple_of_the_tile(length: int, variant: str):
+def test_a_vector_whose_length_is_no_multiple_of_the_tile(length, variant):
     grid, inputs = (-(-length // 64),), (numbers(length), numbers(length), 64)
     before = result(ADD, "add", grid, inputs, (length,))
     after = edited(ADD, "add", variant)
@@ -45,7 +45,7 @@ def test_a_vector_whose_length_is_no_multiple_of_the_tile(length: int, variant: 
 @pytest.mark.parametrize("variant", FORWARD)
 @given(rows=st.integers(1, 3), columns=st.integers(1, 40))
 @settings(max_examples=25, deadline=None)
-def test_rows_compute_the_same_with_every_variant(variant: str, rows: int, columns: int):
+def test_rows_compute_the_same_with_every_variant(variant, rows, columns):
     x = numbers(rows, columns)
     for source, kernel, scalars in ((SOFTMAX, "softmax", (64,)), (SCALE, "scale", (columns, 8))):
         before = result(source, kernel, (rows,), (x, *scalars), x.shape)
@@ -55,7 +55,7 @@ def test_rows_compute_the_same_with_every_variant(variant: str, rows: int, colum
 
 @given(rows=st.integers(1, 3), columns=st.integers(1, 40))
 @settings(max_examples=25, deadline=None)
-def test_the_inverse_computes_the_same(rows: int, columns: int):
+def test_the_inverse_computes_the_same(rows, columns):
     x = numbers(rows, columns)
     grid = (rows, -(-columns // 8))
     before = result(ROW_COPY, "copy", grid, (x, 8), x.shape)
@@ -65,7 +65,7 @@ def test_the_inverse_computes_the_same(rows: int, columns: int):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_there_and_back_leaves_no_tile_access(name: str):
+def test_there_and_back_leaves_no_tile_access(name):
     tiles = edited(kernel_file(name), f"{name}_kernel", "tile-load-store")
     assert "gather" not in tiles.split("def ", 1)[1]
     back = edited(tiles, f"{name}_kernel", INVERSE)
@@ -76,7 +76,7 @@ def test_there_and_back_leaves_no_tile_access(name: str):
 
 
 @pytest.mark.parametrize("value", [text for text in VALUE_OF_MODE.values() if text is not None])
-def test_padding_goes_there_and_back(value: str):
+def test_padding_goes_there_and_back(value):
     import libcst as cst
 
     assert VALUE_OF_MODE[mode_of_value(cst.parse_expression(value)) or ""] == value
@@ -98,7 +98,7 @@ def test_padding_goes_there_and_back(value: str):
         ('float("x")', None),
     ],
 )
-def test_only_the_very_same_padding_is_carried_over(written: str, mode: str | None):
+def test_only_the_very_same_padding_is_carried_over(written, mode):
     import libcst as cst
 
     assert mode_of_value(cst.parse_expression(written)) == mode
@@ -129,7 +129,7 @@ def test_a_range_left_over_from_another_loop_is_refused():
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], tuple[CompileEvidence, ...]]:
+def compiled(tmp_path_factory) -> dict[tuple[str, str], tuple[CompileEvidence, ...]]:
     """What the tile compiler says about each example kernel: as it is, edited, and edited back."""
     pytest.importorskip("cuda.tile")
     pytest.importorskip("torch")
@@ -168,9 +168,7 @@ def lines(compiled: tuple[CompileEvidence, ...], observation: str) -> set[int]:
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("name", KERNELS)
-def test_the_compiler_keeps_what_each_variant_promises(
-    name: str, compiled: dict[tuple[str, str], tuple[CompileEvidence, ...]]
-):
+def test_the_compiler_keeps_what_each_variant_promises(name, compiled):
     source = kernel_file(name)
     launches = tuple(evidence.launch for evidence in compiled[name, ""])
     made = 0
@@ -192,7 +190,7 @@ def test_the_compiler_keeps_what_each_variant_promises(
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("name", KERNELS)
-def test_without_tma_nothing_goes_through_tma(name: str, compiled: dict[tuple[str, str], tuple[CompileEvidence, ...]]):
+def test_without_tma_nothing_goes_through_tma(name, compiled):
     for variant in ("tile-load-store-no-tma", INVERSE, ""):
         observed = from_compilation(compiled[name, variant])
         assert count(observed["compile.tma_loads"]) == 0

@@ -53,7 +53,7 @@ def same(before: str, after: str, grid: tuple[int, ...], values: list[Any]):
 
 
 @pytest.mark.parametrize("spelling", BLOCK)
-def test_case_1_a_range_per_block_becomes_the_tile_of_that_block(spelling: str):
+def test_case_1_a_range_per_block_becomes_the_tile_of_that_block(spelling):
     source = kernel("x, y, T", NAMES + COPY.format(index=BLOCK[spelling]))
     after = edited(source)
     assert "gather" not in after
@@ -69,7 +69,7 @@ def launched(case: Case) -> tuple[Launch, ...]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_range_is_read_and_written_as_tiles(name: str):
+def test_a_range_is_read_and_written_as_tiles(name):
     case = CASES[name]
     after = edited(case.source, launches=launched(case))
     assert "scatter" not in after
@@ -81,7 +81,7 @@ def test_a_range_is_read_and_written_as_tiles(name: str):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_there_and_back_ends_where_it_began(name: str):
+def test_there_and_back_ends_where_it_began(name):
     case = CASES[name]
     chain = [edited(case.source, launches=launched(case))]
     for step in range(6):
@@ -93,7 +93,7 @@ def test_there_and_back_ends_where_it_began(name: str):
 
 
 @pytest.mark.parametrize("name", LAUNCH_ONLY)
-def test_what_only_launches_show_is_refused(name: str):
+def test_what_only_launches_show_is_refused(name):
     case = LAUNCH_ONLY[name]
     for launches in ((), launched(case)):
         reason = refused(case.source, "tile-load", launches)
@@ -102,7 +102,7 @@ def test_what_only_launches_show_is_refused(name: str):
 
 
 @pytest.mark.parametrize("length", [0, 1, 33, 50, 70])
-def test_a_mask_stays_where_a_launch_passes_the_extent(length: int):
+def test_a_mask_stays_where_a_launch_passes_the_extent(length):
     source = kernel("x, y, n, T", COUNTED)
     captured = launch(source, (3,), [numbers(3, 70), ones(3, 70), 70, 32])
     after = edited(source, launches=(captured,))
@@ -118,7 +118,7 @@ for j in range(ct.cdiv(n, T)):
 
 
 @pytest.mark.parametrize("length", [0, 1, 33, 50, 70])
-def test_elements_past_a_length_below_the_extent_are_left_alone(length: int):
+def test_elements_past_a_length_below_the_extent_are_left_alone(length):
     source = kernel("x, y, n, T", STEPPED)
     captured = launch(source, (1,), [numbers(70), ones(70), 70, 32])
     after = edited(source, launches=(captured,))
@@ -128,7 +128,7 @@ def test_elements_past_a_length_below_the_extent_are_left_alone(length: int):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_certain_is_refused_with_the_reason(name: str):
+def test_what_is_not_certain_is_refused_with_the_reason(name):
     body, parameters, reason = REFUSED[name]
     assert reason in refused(kernel(parameters, body), "tile-load")
 
@@ -153,7 +153,7 @@ ct.store(y, index=(r, c), tile=total)
 
 @given(rows=st.integers(1, 19), columns=st.integers(1, 40), order=st.sampled_from(['"C"', '"F"', "(1, 0)"]))
 @settings(max_examples=12, deadline=None)
-def test_a_tile_of_several_rows_is_gathered(rows: int, columns: int, order: str):
+def test_a_tile_of_several_rows_is_gathered(rows, columns, order):
     source = kernel("x, y, R, T", TILED.format(padding=", padding_mode=ct.PaddingMode.NEG_INF", order=order))
     after = edited(source, INVERSE)
     assert "ct.load" not in after
@@ -169,7 +169,7 @@ def written() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("source", "name"), written())
-def test_an_index_counts_tiles_and_never_elements(source: str, name: str):
+def test_an_index_counts_tiles_and_never_elements(source, name):
     for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
         if ast.unparse(call.func) in ("ct.load", "ct.store"):
             (index,) = (given.value for given in call.keywords if given.arg == "index")
@@ -178,7 +178,7 @@ def test_an_index_counts_tiles_and_never_elements(source: str, name: str):
 
 
 @pytest.mark.parametrize(("target", "warned"), [("sm_80", True), ("sm_86", True), ("sm_90", False), ("sm_100", False)])
-def test_a_card_without_tma_is_warned_of(target: str, warned: bool):
+def test_a_card_without_tma_is_warned_of(target, warned):
     source = kernel("x, y, T", NAMES + COPY.format(index="offsets"))
     outcome = TileLoadStore().apply(Subject(source, "k", target), Variant("A", "tile-load"))
     assert isinstance(outcome, Applied)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import edit_emulation
 from edit_emulation import called, edited
-from kdiag.executors.edits.base import Applied, Example, Subject
+from kdiag.executors.edits.base import Applied, Subject
 from kdiag.executors.edits.examples.split_rows import ROWS
 from kdiag.executors.edits.examples.tile_sizes import DOUBLE, FROM_DATA, MATMUL
 from kdiag.executors.edits.tile_sizes import TileSizes
@@ -73,7 +73,7 @@ def same(before: str, after: str, wrapper: str, *arguments: object) -> bool:
 
 @pytest.mark.parametrize("extents", [(1, 1, 1), (3, 331, 7), (5, 2500, 2)])
 @pytest.mark.parametrize("example", APPLIED, ids=[example.name for example in APPLIED])
-def test_the_edited_example_computes_the_same(example: Example, extents: tuple[int, ...]):
+def test_the_edited_example_computes_the_same(example, extents):
     assert example.after is not None
     wrapper = WRAPPERS[example.kernel]
     arguments = inputs(example.kernel, *extents)
@@ -89,12 +89,12 @@ def test_the_edited_example_computes_the_same(example: Example, extents: tuple[i
     length=st.one_of(st.sampled_from([1, 511, 512, 513, 4099]), st.integers(1, 3000)),
     size=st.sampled_from([64, 128, 512, 1024]),
 )
-def test_a_vector_of_any_length_at_any_size(length: int, size: int):
+def test_a_vector_of_any_length_at_any_size(length, size):
     assert same(DOUBLE, resized(DOUBLE, "double_kernel", block=size), "double", torch.arange(float(length)))
 
 
 @pytest.mark.parametrize("columns", [1, 2047, 2048, 2049, 5000])
-def test_a_row_that_is_split_is_written_once_and_completely(columns: int):
+def test_a_row_that_is_split_is_written_once_and_completely(columns):
     split = resized(ROWS, "gate_kernel", tile=2048)
     assert same(ROWS, split, "gate", torch.randn(2, columns), torch.randn(2, columns))
 
@@ -114,7 +114,7 @@ def test_a_size_that_a_reduction_takes_whole_is_not_bounded():
 
 
 @pytest.mark.parametrize("call", ["torch.row(total)", "Helper.row(total)", "total.row()"])
-def test_a_call_through_an_attribute_may_reduce(call: str):
+def test_a_call_through_an_attribute_may_reduce(call):
     source = CHUNKS.replace("ct.sum(total)", call)
     assert "into which others were added" in refused(source, "sum_kernel", tile=512)
     settled = source.replace("tile = min(limit, next_power_of_2(n))", "tile = 256")
@@ -165,7 +165,7 @@ def test_a_constant_of_two_launches_in_one_wrapper_is_refused():
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_a_split_row_compiles(target: str, tmp_path: object):
+def test_a_split_row_compiles(target, tmp_path):
     from pathlib import Path
 
     from edit_compilation import compile_to_cubin

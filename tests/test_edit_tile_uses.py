@@ -24,7 +24,7 @@ def stays(source: str) -> str:
     return refused(source, "matmul_kernel", tile_m=64)
 
 
-def test_a_name_leaves_a_chained_assignment_alone_or_with_another() -> None:
+def test_a_name_leaves_a_chained_assignment_alone_or_with_another():
     chained = MATMUL.replace(SIZES, "# sides\nTILE_M = TILE_N = 128  # both\n")
     assert "\n# sides\nTILE_M = 64\nTILE_N = 128  # both\nTILE_K" in smaller(chained)
     both = resized(chained, "matmul_kernel", tile_m=64, tile_n=32)
@@ -32,17 +32,17 @@ def test_a_name_leaves_a_chained_assignment_alone_or_with_another() -> None:
 
 
 @pytest.mark.parametrize("line", ["TILES = TILE_M, TILE_N = 128, 128\n", "TILE_M = TILE_N = 128; X = 1\n"])
-def test_a_literal_that_other_names_get_too_is_left_alone(line: str) -> None:
+def test_a_literal_that_other_names_get_too_is_left_alone(line):
     assert "gives the size of TILE_M to other names too" in stays(MATMUL.replace(SIZES, line))
 
 
 @pytest.mark.parametrize("line", ["TILE_M, _ = choose()", "TILE_M, *_ = 64, 1", "for TILE_M in (64,):\n    pass"])
-def test_a_size_that_the_module_sets_again_is_left_alone(line: str) -> None:
+def test_a_size_that_the_module_sets_again_is_left_alone(line):
     assert "TILE_M is not assigned exactly once" in stays(module_with(line))
 
 
 @pytest.mark.parametrize("line", ["AREA: int = TILE_M * TILE_N", "AREA = 1\nAREA *= TILE_M"])
-def test_a_name_that_follows_the_size_keeps_its_value_elsewhere(line: str) -> None:
+def test_a_name_that_follows_the_size_keeps_its_value_elsewhere(line):
     edited = smaller(module_with(line) + "\n\ndef area():\n    return AREA\n")
     assert "TILE_M = 128" in edited
     assert "    TILE_M = 64\n" in edited
@@ -59,17 +59,17 @@ def test_a_name_that_follows_the_size_keeps_its_value_elsewhere(line: str) -> No
         "assert TILE_M % 32 == 0",
     ],
 )
-def test_what_the_module_makes_of_a_size_is_not_left_behind(lines: str) -> None:
+def test_what_the_module_makes_of_a_size_is_not_left_behind(lines):
     assert "uses TILE_M outside of every function" in stays(module_with(lines))
 
 
-def test_a_default_of_the_wrapper_hands_the_size_on() -> None:
+def test_a_default_of_the_wrapper_hands_the_size_on():
     default = MATMUL.replace("(a, b):", "(a, b, rows=TILE_M):").replace("(m, TILE_M)", "(m, rows)")
     assert "TILE_M = 64" in smaller(default.replace("c, TILE_M", "c, rows"))
 
 
 @pytest.mark.parametrize("flat", [False, True])
-def test_a_grid_that_is_counted_elsewhere_does_not_stay_behind(flat: bool) -> None:
+def test_a_grid_that_is_counted_elsewhere_does_not_stay_behind(flat):
     kernel, grid = MATMUL, "(ct.cdiv(m, TILE_M), ct.cdiv(n, TILE_N), 1)"
     if flat:
         counted = "rows = ct.cdiv(a.shape[0], TM)\n    row, column = ct.bid(0) % rows, ct.bid(0) // rows"
@@ -84,7 +84,7 @@ def test_a_grid_that_is_counted_elsewhere_does_not_stay_behind(flat: bool) -> No
         assert "the grid is not seen to count them" in stays(source)
 
 
-def test_what_another_function_makes_of_the_size_for_the_wrapper_is_not_left_behind() -> None:
+def test_what_another_function_makes_of_the_size_for_the_wrapper_is_not_left_behind():
     padded = MATMUL + f"\n\ndef product(a, b):\n    {PAD.format('TILE_M')}\n    return matmul(a, b)\n"
     assert "product computes with TILE_M as well" in stays(padded)
 
@@ -104,7 +104,7 @@ def test_what_another_function_makes_of_the_size_for_the_wrapper_is_not_left_beh
         (OUTPUT, f"    a = a[: m // TILE_M * TILE_M]\n{OUTPUT}"),
     ],
 )
-def test_a_size_that_reaches_inputs_or_results_on_the_host_stays(changed: str, lines: str) -> None:
+def test_a_size_that_reaches_inputs_or_results_on_the_host_stays(changed, lines):
     reason = stays(MATMUL.replace(changed, lines))
     assert "follows the size" in reason or "computed from the size" in reason
 
@@ -117,18 +117,18 @@ def test_a_size_that_reaches_inputs_or_results_on_the_host_stays(changed: str, l
         "    even = m % TILE_M == 0\n",
     ],
 )
-def test_a_size_that_counts_or_is_printed_on_the_host_may_change(lines: str) -> None:
+def test_a_size_that_counts_or_is_printed_on_the_host_may_change(lines):
     assert "TILE_M = 64" in smaller(MATMUL.replace(OUTPUT, lines + OUTPUT))
 
 
-def test_a_literal_of_the_grid_does_not_shape_the_result() -> None:
+def test_a_literal_of_the_grid_does_not_shape_the_result():
     counted = "    n = cdiv(x.shape[0], 256)\n    y ="
     source = DOUBLE.replace("    y =", counted).replace("cdiv(x.shape[0], block)", "n")
     assert "block: int = 512" in resized(source, "double_kernel", block=512)
     assert "follows the size" in refused(source.replace("return y", "return y.sum() / n"), "double_kernel", block=512)
 
 
-def test_a_grid_that_leaves_out_the_last_tile_allows_smaller_tiles_only() -> None:
+def test_a_grid_that_leaves_out_the_last_tile_allows_smaller_tiles_only():
     whole = DOUBLE.replace("cdiv(x.shape[0], block)", "x.shape[0] // block")
     assert "can only become smaller" in refused(whole, "double_kernel", block=512)
     assert "block: int = 128" in resized(whole, "double_kernel", block=128)
@@ -137,7 +137,7 @@ def test_a_grid_that_leaves_out_the_last_tile_allows_smaller_tiles_only() -> Non
 
 
 @pytest.mark.parametrize("start", ["FIRST // TK", "tile", "ct.maximum(0, FIRST - 5) // TK"])
-def test_a_loop_that_begins_at_a_tile_found_by_rounding_down_keeps_its_tiles(start: str) -> None:
+def test_a_loop_that_begins_at_a_tile_found_by_rounding_down_keeps_its_tiles(start):
     source = MATMUL.replace("TK: ct.C", "FIRST: int, TK: ct.C").replace("c, TILE_M, TILE_N", "c, TILE_M, TILE_N, 70")
     source = source.replace("    for k in range(", f"    tile = FIRST // TK\n    for k in range({start}, ")
     assert "rounds down to tiles of TK where to begin" in refused(source, "matmul_kernel", tile_k=32)

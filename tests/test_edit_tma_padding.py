@@ -1,7 +1,6 @@
 """Padding put in by `ct.where` is the padding that the load had, to the bit, and the load then goes through TMA."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,7 +32,7 @@ def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
 
 @pytest.mark.parametrize("mode", ["NEG_INF", "POS_INF", "NEG_ZERO", "NAN"])
 @pytest.mark.parametrize("length", [1, 31, 32, 97, 1000])
-def test_a_padded_vector_keeps_its_bits(mode: str, length: int):
+def test_a_padded_vector_keeps_its_bits(mode, length):
     source = vector(SPREAD.format(mode), "ct.sum(ct.where(ct.isnan(values), 7.0, 1.0 / values))")
     x = np.linspace(-3, 2, length, dtype=np.float32)
     x[length // 2] = np.nan
@@ -45,7 +44,7 @@ def test_a_padded_vector_keeps_its_bits(mode: str, length: int):
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (3, 61), (8, 64), (13, 37)])
-def test_a_softmax_of_ragged_rows_keeps_its_bits(rows: int, columns: int):
+def test_a_softmax_of_ragged_rows_keeps_its_bits(rows, columns):
     source = softmax(LOAD.format("NEG_INF"))
     x = np.random.default_rng(0).normal(size=(rows, columns)).astype(np.float32)
     results = [np.zeros_like(x), np.zeros_like(x)]
@@ -55,7 +54,7 @@ def test_a_softmax_of_ragged_rows_keeps_its_bits(rows: int, columns: int):
 
 
 @pytest.mark.parametrize("order", ["'C'", "'F'", "(1, 2, 0)"])
-def test_every_axis_of_a_permuted_tile_is_masked_by_its_own_extent(order: str):
+def test_every_axis_of_a_permuted_tile_is_masked_by_its_own_extent(order):
     source = COPY.format(order=order, index="(i, j, k)", mode="NEG_ZERO")
     x = np.random.default_rng(1).normal(size=(3, 6, 5)).astype(np.float32)
     axes = {"'C'": (0, 1, 2), "'F'": (2, 1, 0)}.get(order, (1, 2, 0))
@@ -81,7 +80,7 @@ def test_there_is_nothing_to_gain_without_tma():
 
 
 @pytest.mark.parametrize("index", ["(f(number),)", "(n := number,)", "number", "(number, 0)", "*number"])
-def test_an_index_that_cannot_be_written_twice_is_refused(index: str):
+def test_an_index_that_cannot_be_written_twice_is_refused(index):
     source = vector(f"ct.load(x, {index}, (T,), padding_mode=ct.PaddingMode.NAN)")
     assert isinstance(TmaPadding().apply(Subject(source, "largest"), ZERO), Skipped)
 
@@ -89,7 +88,7 @@ def test_an_index_that_cannot_be_written_twice_is_refused(index: str):
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
 @pytest.mark.parametrize("example", PASSING, ids=[example.name for example in PASSING])
-def test_the_promised_lines_load_through_tma(example, target: str, tmp_path: Path):
+def test_the_promised_lines_load_through_tma(example, target, tmp_path):
     outcome = TmaPadding().apply(example.subject, ZERO)
     assert isinstance(outcome, Applied)
     loads = {

@@ -22,7 +22,7 @@ applied, refused = partial(edit_emulation.edited, TokenOrder()), partial(edit_em
 
 @pytest.mark.parametrize("columns", [65, 127, 128, 200])
 @pytest.mark.parametrize("source", [HALVES, NEXT])
-def test_halves_that_are_loaded_first_are_scaled_as_before(source: str, columns: int):
+def test_halves_that_are_loaded_first_are_scaled_as_before(source, columns):
     first = torch.randn(10, columns)
     second = first.clone()
     rows = 5 if source == NEXT else 10
@@ -33,7 +33,7 @@ def test_halves_that_are_loaded_first_are_scaled_as_before(source: str, columns:
 
 
 @pytest.mark.parametrize("columns", [1, 63, 130])
-def test_sums_in_any_order_are_the_sums(columns: int):
+def test_sums_in_any_order_are_the_sums(columns):
     x = torch.randint(0, 100, (37, columns)).float()
     edited = applied(SUMS, "sums_kernel", "relaxed-atomics")
     for text in (SUMS, edited):
@@ -52,7 +52,7 @@ def test_sums_in_any_order_are_the_sums(columns: int):
         ("ct.scatter(x, (row, ct.arange(T, dtype=ct.int32)), 0.0)", "is read and written"),
     ],
 )
-def test_what_stands_between_load_and_store(between: str, said: str | None):
+def test_what_stands_between_load_and_store(between, said):
     source = HALVES.replace("factor = 3.0", between)
     if said is None:
         assert applied(source, "halves_kernel", "loads-first").count("ct.load") == 3
@@ -68,7 +68,7 @@ def test_what_stands_between_load_and_store(between: str, said: str | None):
         ("index=(row, 0), tile", "index=(row, T), tile"),
     ],
 )
-def test_tiles_that_may_meet_stay_in_order(old: str, new: str):
+def test_tiles_that_may_meet_stay_in_order(old, new):
     assert "is read and written" in refused(HALVES.replace(old, new), "halves_kernel", "loads-first")
 
 
@@ -80,7 +80,7 @@ def test_a_counter_that_may_be_a_signal_keeps_its_order():
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_one_barrier_less(target: str, tmp_path: Path):
+def test_one_barrier_less(target, tmp_path):
     from edit_compilation import compile_to_cubin
     from kdiag.diagnose.compiler.cubin import read_cubin
     from kdiag.diagnose.compiler.instruction_mix import instruction_mix
@@ -93,7 +93,7 @@ def test_one_barrier_less(target: str, tmp_path: Path):
 
 
 @pytest.mark.compiler
-def test_the_probe_says_when_order_costs_nothing(tmp_path: Path):
+def test_the_probe_says_when_order_costs_nothing(tmp_path):
     from kdiag import workload as workloads
     from kdiag.loop.compiler import Compiler
     from kdiag.loop.token_order import probe

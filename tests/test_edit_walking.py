@@ -22,7 +22,7 @@ def walked(root: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_every_start_and_kind(source: str):
+def test_every_start_and_kind(source):
     module = cst.parse_module(source)
     starts = [module, *list(walked(module))[::7]]
     for start in [*starts, module]:
@@ -51,7 +51,7 @@ def test_a_node_that_stands_in_a_module_twice():
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_parents_are_those_of_libcst(source: str):
+def test_parents_are_those_of_libcst(source):
     module = cst.parse_module(source)
     expected = MetadataWrapper(module, unsafe_skip_copy=True).resolve(ParentNodeProvider)
     found = parents(module)

@@ -34,7 +34,7 @@ def applied(variant: str) -> Applied:
 
 
 @pytest.mark.parametrize("variant", LINES)
-def test_every_tile_access_can_be_named_and_computes_the_same(variant: str):
+def test_every_tile_access_can_be_named_and_computes_the_same(variant):
     outcome = applied(variant)
     (promise,) = outcome.promises
     assert promise.change == "not-at-lines"

@@ -35,7 +35,7 @@ def names(proposals: tuple[Proposal, ...], optimization: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("edit", "example"), PASSING, ids=named(PASSING))
-def test_an_example_becomes_what_it_says_and_then_stays(edit: Edit, example: Example):
+def test_an_example_becomes_what_it_says_and_then_stays(edit, example):
     outcome = edit.apply(example.subject, variant(edit, example))
     assert isinstance(outcome, Applied), outcome
     assert outcome.source == example.after
@@ -46,7 +46,7 @@ def test_an_example_becomes_what_it_says_and_then_stays(edit: Edit, example: Exa
 
 
 @pytest.mark.parametrize(("edit", "example"), REFUSED, ids=named(REFUSED))
-def test_a_refused_example_says_why(edit: Edit, example: Example):
+def test_a_refused_example_says_why(edit, example):
     assert example.refused
     outcome = edit.apply(example.subject, variant(edit, example))
     assert isinstance(outcome, Skipped), outcome
@@ -54,7 +54,7 @@ def test_a_refused_example_says_why(edit: Edit, example: Example):
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=EXECUTORS)
-def test_an_edit_shows_what_it_does_and_what_it_leaves_alone(edit: Edit):
+def test_an_edit_shows_what_it_does_and_what_it_leaves_alone(edit):
     if edit.id != "L":  # which is text for a person and edits nothing
         assert sum(example.after is not None for example in edit.examples) >= 2
     assert sum(example.after is None for example in edit.examples) >= 2
@@ -62,7 +62,7 @@ def test_an_edit_shows_what_it_does_and_what_it_leaves_alone(edit: Edit):
 
 @pytest.mark.compiler
 @pytest.mark.parametrize(("edit", "example"), PASSING, ids=named(PASSING))
-def test_an_edited_example_compiles(edit: Edit, example: Example, tmp_path: Path):
+def test_an_edited_example_compiles(edit, example, tmp_path):
     pytest.importorskip("cuda.tile")
     pytest.importorskip("torch")
     assert example.after is not None
@@ -88,7 +88,7 @@ def test_a_vector_kernel_is_offered_twice_four_times_and_half_the_tile():
 
 
 @pytest.mark.parametrize("name", ["softmax", "rms_norm"])
-def test_a_tile_that_follows_the_data_is_refused_once_with_the_reason(name: str):
+def test_a_tile_that_follows_the_data_is_refused_once_with_the_reason(name):
     (refusal,) = [p for p in offered(name) if p.variant.optimization == "G"]
     assert refusal.source is None
     computed = "TILE is computed from the data (1 << (columns - 1).bit_length()) to hold a whole row"
@@ -103,7 +103,7 @@ def test_hints_that_need_clusters_are_not_offered_below_sm_90():
 
 
 @pytest.mark.parametrize("name", ["matmul_bf16", "softmax", "vector_add"])
-def test_proposals_differ_and_carry_their_file_and_diff(name: str):
+def test_proposals_differ_and_carry_their_file_and_diff(name):
     proposals = offered(name)
     assert {p.variant.optimization for p in proposals} == set(EXECUTORS)
     sources = [p.source for p in proposals if p.source is not None]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Skipped, Subject
 from kdiag.executors.edits.registry import EDITS, EXECUTORS, propose
 from kdiag.executors.edits.syntax.kernel_source import read_kernel, remove_keyword, set_keyword
 from kdiag.executors.edits.syntax.parsing import parse
@@ -65,7 +65,7 @@ def elementwise(draw: st.DrawFn) -> str:
 @example(text="x = 1\n\x00", kernel="f")
 @example(text="\ufeff", kernel="f")
 @example(text="def f(): pass", kernel="f")
-def test_any_text_is_skipped(edit: Edit, text: str, kernel: str):
+def test_any_text_is_skipped(edit, text, kernel):
     subject = Subject(text, kernel)
     own = {each.variant: Variant(edit.id, each.variant, each.settings) for each in edit.examples}
     for variant in (*edit.variants(subject), *own.values()):
@@ -75,7 +75,7 @@ def test_any_text_is_skipped(edit: Edit, text: str, kernel: str):
 @pytest.mark.parametrize("edit", EDITS, ids=EXECUTORS)
 @QUICK
 @given(case=damaged())
-def test_damaged_source_never_raises_and_results_parse(edit: Edit, case: tuple[str, str]):
+def test_damaged_source_never_raises_and_results_parse(edit, case):
     source, kernel = case
     for variant in edit.variants(Subject(source, kernel))[:3]:
         outcome = edit.apply(Subject(source, kernel), variant)
@@ -85,7 +85,7 @@ def test_damaged_source_never_raises_and_results_parse(edit: Edit, case: tuple[s
 
 @QUICK
 @given(source=elementwise())
-def test_what_is_proposed_parses_is_final_and_leaves_the_rest_alone(source: str):
+def test_what_is_proposed_parses_is_final_and_leaves_the_rest_alone(source):
     whole = PREFIX + source + SUFFIX
     by_id = {edit.id: edit for edit in EDITS}
     for proposal in propose(Subject(whole, "total"), "k.py"):
@@ -99,7 +99,7 @@ def test_what_is_proposed_parses_is_final_and_leaves_the_rest_alone(source: str)
 
 @QUICK
 @given(source=elementwise(), ending=st.sampled_from(["\n", "\r\n"]))
-def test_a_tile_size_changes_one_number_on_one_line(source: str, ending: str):
+def test_a_tile_size_changes_one_number_on_one_line(source, ending):
     source = (PREFIX + source + SUFFIX).replace("\n", ending)
     edit = TileSizes()
     offered = edit.variants(Subject(source, "total"))
@@ -122,7 +122,7 @@ def test_a_tile_size_changes_one_number_on_one_line(source: str, ending: str):
     gap=st.sampled_from([",", ", ", ",\n    ", ",  # note\n    "]),
     ends=st.sampled_from(["", ",", ",\n", "\n", ",  # last\n"]),
 )
-def test_a_keyword_can_be_set_and_removed_again(arguments: list[str], gap: str, ends: str):
+def test_a_keyword_can_be_set_and_removed_again(arguments, gap, ends):
     import libcst as cst
 
     call = cst.parse_expression(f"f({gap.join(arguments)}{ends if arguments else ''})")
@@ -138,7 +138,7 @@ def test_a_keyword_can_be_set_and_removed_again(arguments: list[str], gap: str, 
 
 
 @pytest.mark.parametrize("opening", ["(", "[", "f(", "-", "not ", "lambda: ", "x if y else ", "if 1:\n"])
-def test_deep_nesting_is_refused_before_it_overflows_the_stack(opening: str):
+def test_deep_nesting_is_refused_before_it_overflows_the_stack(opening):
     for depth in (150, 5000):
         assert parse(opening * depth + "1" + ")" * depth) is None or depth < 200
 
@@ -152,7 +152,7 @@ def test_deep_nesting_is_refused_before_it_overflows_the_stack(opening: str):
         ("from cuda import tile as t", "t"),
     ],
 )
-def test_the_kernel_is_found_under_any_name_of_the_module(imported: str, prefix: str):
+def test_the_kernel_is_found_under_any_name_of_the_module(imported, prefix):
     source = f"{imported}\n\n@{prefix}.kernel\ndef k(x):\n    {prefix}.load(x, (0,), (1,))\n"
     read = read_kernel(source, "k")
     assert not isinstance(read, Skipped)

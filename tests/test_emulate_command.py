@@ -51,7 +51,7 @@ def flops(config):
 
 
 @pytest.fixture
-def workload(tmp_path: Path) -> Path:
+def workload(tmp_path) -> Path:
     (tmp_path / "scale.py").write_text(KERNEL.replace("BLOCKS", "-(-x.numel() // 32)"))
     (tmp_path / "workload.py").write_text(WORKLOAD)
     return tmp_path
@@ -65,7 +65,7 @@ def broken(workload: Path, old: str, new: str, file: str = "scale.py") -> Path:
     return workload
 
 
-def test_an_example_is_right(capsys: pytest.CaptureFixture[str]):
+def test_an_example_is_right(capsys):
     assert run(["emulate", str(EXAMPLES / "softmax"), "--shuffle", "--seed", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["schema"] == "kdiag.emulate/1"
@@ -74,7 +74,7 @@ def test_an_example_is_right(capsys: pytest.CaptureFixture[str]):
     assert all(row["correct"] and row["error"] <= row["tolerance"] for row in found["configurations"])
 
 
-def test_a_tail_that_no_block_writes(workload: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_tail_that_no_block_writes(workload, capsys):
     assert run(["emulate", str(broken(workload, "-(-x.numel() // 32)", "x.numel() // 32"))]) == 1
     out = capsys.readouterr().out
     assert "fault: unwritten: 4 of 100 elements are never written" in out
@@ -83,7 +83,7 @@ def test_a_tail_that_no_block_writes(workload: Path, capsys: pytest.CaptureFixtu
     assert "worst at [96]" in out
 
 
-def test_faults_as_json(workload: Path, capsys: pytest.CaptureFixture[str]):
+def test_faults_as_json(workload, capsys):
     assert run(["emulate", str(broken(workload, "(y, (i,)", "(y, (0,)")), "--json", "--configuration", "0"]) == 1
     (row,) = json.loads(capsys.readouterr().out)["configurations"]
     assert not row["correct"]
@@ -93,12 +93,12 @@ def test_faults_as_json(workload: Path, capsys: pytest.CaptureFixture[str]):
     assert race["text"].startswith("block (0, 0, 0) and block (1, 0, 0) write different values")
 
 
-def test_a_rule_of_cutile(workload: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_rule_of_cutile(workload, capsys):
     assert run(["emulate", str(broken(workload, "(x, y, 32)", "(x, y, 24)"))]) == 1
     assert "type-rule" in capsys.readouterr().out
 
 
-def test_one_after_the_other_and_all(workload: Path, capsys: pytest.CaptureFixture[str]):
+def test_one_after_the_other_and_all(workload, capsys):
     assert run(["emulate", str(workload), "--one-by-one", "--all", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["configurations"]) == 2
 
@@ -112,9 +112,7 @@ def test_one_after_the_other_and_all(workload: Path, capsys: pytest.CaptureFixtu
         (["--target", "sm_1"], 2, "no target 'sm_1'"),
     ],
 )
-def test_options_that_cannot_be(
-    workload: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int, sentence: str
-):
+def test_options_that_cannot_be(workload, capsys, options, code, sentence):
     assert run(["emulate", str(workload), *options]) == code
     error = capsys.readouterr().err
     assert sentence in error
@@ -129,16 +127,14 @@ def test_options_that_cannot_be(
         ("workload.py", '[{"n": 64}, {"n": 100}]', "1 / 0", "division by zero (workload.py:6)"),
     ],
 )
-def test_a_workload_that_cannot_be_read(
-    workload: Path, capsys: pytest.CaptureFixture[str], file: str, old: str, new: str, sentence: str
-):
+def test_a_workload_that_cannot_be_read(workload, capsys, file, old, new, sentence):
     assert run(["emulate", str(broken(workload, old, new, file))]) == 1
     error = capsys.readouterr().err
     assert sentence in error
     assert len(error.strip().splitlines()) == 1
 
 
-def test_a_plan_refuses_a_named_workload_that_fails(workload: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_plan_refuses_a_named_workload_that_fails(workload, capsys):
     broken(workload, '[{"n": 64}, {"n": 100}]', "1 / 0", "workload.py")
     assert run(["plan", str(workload / "scale.py"), "--workload", str(workload)]) == 1
     assert "division by zero (workload.py:6)" in capsys.readouterr().err
@@ -155,9 +151,7 @@ def test_a_plan_refuses_a_named_workload_that_fails(workload: Path, capsys: pyte
         ("(-(-x.numel() // 32),)", "(0,)", "grid (0,)"),
     ],
 )
-def test_a_run_that_fails_is_told_of_its_configuration(
-    workload: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, sentence: str
-):
+def test_a_run_that_fails_is_told_of_its_configuration(workload, capsys, old, new, sentence):
     guarded = new if new.startswith(("    (", "(0")) else f"    if x.numel() == 64:\n    {new}\n    return y"
     assert run(["emulate", str(broken(workload, old, guarded)), "--json"]) == 1
     first, second = json.loads(capsys.readouterr().out)["configurations"]
@@ -166,7 +160,7 @@ def test_a_run_that_fails_is_told_of_its_configuration(
     assert second["correct"] == (guarded != new)
 
 
-def test_a_wrong_result_says_where(workload: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_wrong_result_says_where(workload, capsys):
     assert run(["emulate", str(broken(workload, ") * 2", ") * 3")), "--json"]) == 1
     first, _ = json.loads(capsys.readouterr().out)["configurations"]
     assert "worst at [" in first["reason"]

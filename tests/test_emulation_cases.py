@@ -21,7 +21,7 @@ from kdiag.workload import Workload
 
 
 @pytest.fixture
-def kernel(tmp_path: Path) -> Path:
+def kernel(tmp_path) -> Path:
     return gate_workload.write(tmp_path)
 
 
@@ -48,7 +48,7 @@ def edited(kernel: Path, old: str, new: str):
     path.write_text(text.replace(old, new))
 
 
-def test_every_edge_configuration_is_run_with_two_seeds_and_shuffled_and_perturbed(kernel: Path):
+def test_every_edge_configuration_is_run_with_two_seeds_and_shuffled_and_perturbed(kernel):
     found = chosen(kernel)
     assert [str(case) for case in found.required[:3]] == [
         "rows=5 columns=37",
@@ -59,7 +59,7 @@ def test_every_edge_configuration_is_run_with_two_seeds_and_shuffled_and_perturb
     assert {case.perturbation for case in found.optional} == set(PERTURBATIONS) == set(cases.PERTURBED)
 
 
-def test_without_edge_configurations_the_smallest_are_run(kernel: Path):
+def test_without_edge_configurations_the_smallest_are_run(kernel):
     edited(kernel, "def edge_configs", "def other_configs")
     assert [case.configuration for case in chosen(kernel).required[::3]] == [
         "rows=64 columns=48",
@@ -67,18 +67,18 @@ def test_without_edge_configurations_the_smallest_are_run(kernel: Path):
     ]
 
 
-def test_what_is_too_large_is_said_to_be(kernel: Path):
+def test_what_is_too_large_is_said_to_be(kernel):
     edited(kernel, "def edge_configs", "def other_configs")
     edited(kernel, "return 8 *", "return 2**20 *")
     assert "even rows=64 columns=48 is too large to emulate" in str(choose(workload_of(kernel)))
 
 
-def test_a_workload_that_cannot_be_read(kernel: Path):
+def test_a_workload_that_cannot_be_read(kernel):
     edited(kernel, 'return [{"rows": 5', 'return 1 / 0, [{"rows": 5')
     assert "division by zero (workload.py:" in str(choose(workload_of(kernel)))
 
 
-def test_results_are_kept_for_the_same_text(kernel: Path, monkeypatch: pytest.MonkeyPatch):
+def test_results_are_kept_for_the_same_text(kernel, monkeypatch):
     found, first = chosen(kernel), emulated(kernel)
     assert len(first.ran) == len(found.required) + len(found.optional)
     assert not first.missing
@@ -94,7 +94,7 @@ def test_results_are_kept_for_the_same_text(kernel: Path, monkeypatch: pytest.Mo
         emulate_source(workload_of(kernel), Source.of(kernel), "sm_100", found)
 
 
-def test_a_result_rests_on_the_files_that_were_imported(kernel: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_result_rests_on_the_files_that_were_imported(kernel, monkeypatch):
     (kernel.parent / "beside.py").write_text("SCALE = 1.0\n")
     kernel.write_text(kernel.read_text().replace("import torch\n", "import torch\nfrom beside import SCALE\n"))
     emulated(kernel)
@@ -107,13 +107,13 @@ def test_a_result_rests_on_the_files_that_were_imported(kernel: Path, monkeypatc
         emulate_source(workload, source, "sm_90", found)
 
 
-def test_without_a_cache_the_results_are_the_same(kernel: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_a_cache_the_results_are_the_same(kernel, monkeypatch):
     kept = emulated(kernel)
     monkeypatch.setattr(results, "folder", lambda: None)
     assert {c: r.outputs for c, r in emulated(kernel).ran.items()} == {c: r.outputs for c, r in kept.ran.items()}
 
 
-def test_an_exception_costs_its_own_case(kernel: Path):
+def test_an_exception_costs_its_own_case(kernel):
     check = "    if bool((x < 0).all()):\n        raise ValueError('no positive element')\n    y = torch"
     strict = gate_workload.variant(kernel, "    y = torch", check)
     found = emulated(kernel, strict)
@@ -124,7 +124,7 @@ def test_an_exception_costs_its_own_case(kernel: Path):
     assert emulation(emulated(kernel), found, exact=True).outcome == "failed"
 
 
-def test_a_file_that_cannot_be_imported_fails_as_a_whole(kernel: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_that_cannot_be_imported_fails_as_a_whole(kernel, monkeypatch):
     broken = gate_workload.variant(kernel, "import torch", "import torch_that_is_not_there")
     started = []
     run = isolate.run
@@ -140,7 +140,7 @@ def test_a_file_that_cannot_be_imported_fails_as_a_whole(kernel: Path, monkeypat
     assert all("ModuleNotFoundError" in one.failure for one in ran.ran.values())
 
 
-def test_what_does_not_end_is_given_up(kernel: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_does_not_end_is_given_up(kernel, monkeypatch):
     monkeypatch.setattr(cases, "TIMEOUT_S", 2.0)
     endless = gate_workload.variant(kernel, "    return y", "    while True:\n        pass")
     found = emulated(kernel, endless)
@@ -148,7 +148,7 @@ def test_what_does_not_end_is_given_up(kernel: Path, monkeypatch: pytest.MonkeyP
     assert set(found.missing.values()) == {"no result within 2 s"}
 
 
-def test_a_child_that_is_killed_could_not_run(kernel: Path):
+def test_a_child_that_is_killed_could_not_run(kernel):
     killed = gate_workload.variant(kernel, "    return y", "    import os\n    os.kill(os.getpid(), 9)")
     record = emulation(emulated(kernel), emulated(kernel, killed), exact=True)
     assert (record.outcome, "SIGKILL" in record.reason) == ("could-not-run", True)
@@ -165,7 +165,7 @@ def test_a_child_that_is_killed_could_not_run(kernel: Path):
         ("ct.scatter(y, (row, columns), values / largest, check_bounds=True)", "pass", "nan where"),
     ],
 )
-def test_wrong_kernels(kernel: Path, old: str, new: str, sentence: str):
+def test_wrong_kernels(kernel, old, new, sentence):
     record = emulation(emulated(kernel), emulated(kernel, gate_workload.variant(kernel, old, new)), exact=True)
     assert record.outcome == ("failed" if sentence else "passed"), record
     assert sentence in record.reason
@@ -202,7 +202,7 @@ def test_perturbations_keep_views_integers_and_narrow_types():
         ("ties", [-1.5, 1.0, 2.0]),
     ],
 )
-def test_what_perturbations_do(name: str, expected: list[float]):
+def test_what_perturbations_do(name, expected):
     values = {"x": torch.tensor([-1.5, 0.75, 2.0], dtype=torch.bfloat16)}
     perturb(values, name)
     assert values["x"].tolist() == expected

@@ -41,7 +41,7 @@ def judged(
         (ran(passed=False), ran(passed=False), True, "could-not-run", "the parent itself is wrong"),
     ],
 )
-def test_emulation(parent: EmulatedCase, candidate: EmulatedCase, exact: bool, outcome: str, reason: str):
+def test_emulation(parent, candidate, exact, outcome, reason):
     record = judged({PLAIN: parent}, {PLAIN: candidate}, exact)
     assert record.outcome == outcome
     assert reason in record.reason

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +38,7 @@ def wandered(block: int, blocks: int, stop: int, limit: int) -> int:
 
 @pytest.mark.parametrize("options", [{}, {"lockstep": False}, {"shuffle": 1}, {"shuffle": 2, "lockstep": False}])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_a_softmax_with_a_ragged_row(dtype: str, options: dict[str, Any]):
+def test_a_softmax_with_a_ragged_row(dtype, options):
     x = torch.randn(37, 300, generator=torch.Generator().manual_seed(1)).to(getattr(torch, dtype))
     with emulate(**options) as emulation:
         y = torch.empty_like(x)
@@ -50,7 +49,7 @@ def test_a_softmax_with_a_ragged_row(dtype: str, options: dict[str, Any]):
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 32, 32), (100, 90, 70), (1, 33, 65)])
-def test_a_product_of_matrices_that_are_no_multiple_of_the_tile(m: int, n: int, k: int):
+def test_a_product_of_matrices_that_are_no_multiple_of_the_tile(m, n, k):
     a, b = (torch.randn(*shape, generator=torch.Generator().manual_seed(3)) for shape in ((m, k), (k, n)))
     results = []
     for lockstep in (True, False):
@@ -64,7 +63,7 @@ def test_a_product_of_matrices_that_are_no_multiple_of_the_tile(m: int, n: int, 
 
 @settings(max_examples=25, deadline=None)
 @given(blocks=st.integers(1, 9), stop=st.integers(0, 40), limit=st.integers(0, 200))
-def test_blocks_that_go_different_ways(blocks: int, stop: int, limit: int):
+def test_blocks_that_go_different_ways(blocks, stop, limit):
     with emulate() as emulation:
         y = emulation.empty(blocks, np.int32)
         ct.launch(None, (blocks,), wandering, (y, stop, limit))
@@ -118,7 +117,7 @@ def test_a_wrapper_that_tunes_itself():
 
 
 @pytest.mark.parametrize("lockstep", [True, False])
-def test_what_differs_from_block_to_block_among_what_does_not(lockstep: bool):
+def test_what_differs_from_block_to_block_among_what_does_not(lockstep):
     with emulate(lockstep=lockstep) as emulation:
         sums = emulation.empty(4)
         limits, ones, running = np.float32([1, 2, 3, 99]), np.ones(16, np.float32), emulation.empty((4, 16))

@@ -50,7 +50,7 @@ def emulated() -> Iterator[None]:
 
 @pytest.mark.usefixtures("emulated")
 @pytest.mark.parametrize("name", RECORDED)
-def test_gives_what_the_gpu_gave(name: str):
+def test_gives_what_the_gpu_gave(name):
     case, result = CASES[name], RECORDING.results[name]
     if not result.same and case.tolerance.kind == "exact":
         pytest.skip("two launches on the GPU gave different results")
@@ -96,7 +96,7 @@ def with_one_bit_flipped(dtype: str, output: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(("dtype", "allowed"), [*product(WIDE_FLOATS, (1, 3, 34)), ("float32", 8192)])
-def test_last_bits_and_a_digest_stand_for_what_may_be_some_ulps_away(dtype: str, allowed: int):
+def test_last_bits_and_a_digest_stand_for_what_may_be_some_ulps_away(dtype, allowed):
     data, wide = Data(dtype, (64,), "special", written=True), ulps(allowed, "a test")
     recorded = data.bits(1)
     part = kept(data, recorded.tobytes(), wide)
@@ -132,7 +132,7 @@ def test_a_changed_case_has_another_hash():
     assert replace(case, id="add-float32-x").text_hash() != case.text_hash()
 
 
-def test_a_recording_is_read_as_it_was_written(tmp_path: Path):
+def test_a_recording_is_read_as_it_was_written(tmp_path):
     names = ["add-float32", "cast-bool-int64", "divmod-int16", "mma_scaled-float8_e4m3fn"]
     made = Recording({"card": "a card"})
     for name in names[:3]:
@@ -143,7 +143,7 @@ def test_a_recording_is_read_as_it_was_written(tmp_path: Path):
     assert load(tmp_path / "file.zip", CASES) == made
 
 
-def test_outputs_recorded_for_another_kernel_text_go_by_its_hash(tmp_path: Path):
+def test_outputs_recorded_for_another_kernel_text_go_by_its_hash(tmp_path):
     case, other = CASES["add-float32"], CASES["sub-float32"]
     results = {
         c.id: Result(c.text_hash(), "recorded", outputs=(c.outputs()[0].bits(3).tobytes(),)) for c in (case, other)

@@ -2,7 +2,6 @@
 
 import pickle
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
@@ -84,7 +83,7 @@ def test_what_other_code_writes_is_written():
     assert torch.equal(z[:96], 4 * x[:96])
 
 
-def test_waiting_for_ever_is_said(monkeypatch: pytest.MonkeyPatch):
+def test_waiting_for_ever_is_said(monkeypatch):
     monkeypatch.setattr(control_flow, "MOST_ITERATIONS", 100)
     running = threading.active_count()
     with pytest.raises(NotEmulated, match="has not ended after 100 iterations"), emulate():
@@ -108,13 +107,13 @@ def test_a_rule_of_cutile_is_told_with_its_line():
         ((1,), (torch.zeros(8), object(), 8), "y is a object"),
     ],
 )
-def test_what_cannot_be_launched(grid: tuple[int], arguments: tuple[Any, ...], sentence: str):
+def test_what_cannot_be_launched(grid, arguments, sentence):
     with pytest.raises(WorkloadError, match=sentence), emulate():
         ct.launch(None, grid, doubled, arguments)
 
 
 @pytest.mark.parametrize("step", [0, -1])
-def test_a_step_that_leads_nowhere(step: int):
+def test_a_step_that_leads_nowhere(step):
     with emulate(on_fault="record") as emulation:
         ct.launch(None, (1,), stepping, (np.zeros(1, np.int32), step))
     (fault,) = emulation.faults
@@ -162,7 +161,7 @@ def test_one_thread_at_a_time_and_faults_that_travel():
     ],
     ids=["column", "torch's memory", "as_strided"],
 )
-def test_arrays_that_lie_in_odd_ways(x: Any):
+def test_arrays_that_lie_in_odd_ways(x):
     with emulate() as emulation:
         y = emulation.empty(tuple(x.shape))
         ct.launch(None, (2,), halves if len(x.shape) > 1 else doubled, (x, y, 32))
@@ -182,7 +181,7 @@ def test_a_type_that_is_not_known_is_named():
         front_end(unknown_type._pyfunc, signature(unknown_type, (x, x)), "sm_107")
 
 
-def test_what_a_kernel_prints(capfd: pytest.CaptureFixture[str]):
+def test_what_a_kernel_prints(capfd):
     with emulate():
         ct.launch(None, (2,), talkative, (np.float32([1, 0.5, 2, 4]),))
     assert capfd.readouterr().out == "block 0 has 1.50\nblock 1 has 6.00\n"

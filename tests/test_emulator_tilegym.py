@@ -20,7 +20,7 @@ pytestmark = [
 import tilegym_attention as attend
 import tilegym_streams as streams
 from kdiag.executors.emulator import emulate
-from tilegym_cases import CASES, Case, called, compared
+from tilegym_cases import CASES, called, compared
 from tilegym_references import BF16, FP32, Check
 
 
@@ -46,7 +46,7 @@ def agrees(check: Check):
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_an_operator_agrees_with_pytorch(case: Case):
+def test_an_operator_agrees_with_pytorch(case):
     agrees(case.check())
 
 

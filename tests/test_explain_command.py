@@ -22,12 +22,12 @@ from kdiag.rules.load_references import find, load
         (["hints"], "# "),
     ],
 )
-def test_a_page(words: list[str], heading: str, capsys: pytest.CaptureFixture[str]):
+def test_a_page(words, heading, capsys):
     assert run(["explain", *words]) == 0
     assert capsys.readouterr().out.startswith(heading)
 
 
-def test_the_page_of_an_edit_shows_its_examples(capsys: pytest.CaptureFixture[str]):
+def test_the_page_of_an_edit_shows_its_examples(capsys):
     assert run(["explain", "H", "--json"]) == 0
     sections = {part["heading"]: part["text"] for part in json.loads(capsys.readouterr().out)["sections"]}
     assert "```diff\n@@" in sections["Before and after"]
@@ -37,21 +37,21 @@ def test_the_page_of_an_edit_shows_its_examples(capsys: pytest.CaptureFixture[st
     ("name", "sentence"),
     [("regster-spils", "near are register-spills"), ("qqqq", "`kdiag explain` lists all"), ("...", "lists all")],
 )
-def test_what_is_no_page(name: str, sentence: str, capsys: pytest.CaptureFixture[str]):
+def test_what_is_no_page(name, sentence, capsys):
     assert run(["explain", name]) == 2
     printed = capsys.readouterr()
     assert sentence in printed.err
     assert (printed.out, len(printed.err.splitlines())) == ("", 1)
 
 
-def test_the_list_names_every_optimization_and_cause(capsys: pytest.CaptureFixture[str]):
+def test_the_list_names_every_optimization_and_cause(capsys):
     assert run(["explain"]) == 0
     words = set(capsys.readouterr().out.split())
     assert set(load()) <= words
     assert set(playbook()) <= set(load())
 
 
-def test_json(capsys: pytest.CaptureFixture[str]):
+def test_json(capsys):
     assert run(["explain", "register-spills", "--json"]) == 0
     page = json.loads(capsys.readouterr().out)
     assert (page["schema"], page["name"], page["kind"]) == ("kdiag.explain/1", "register-spills", "cause")
@@ -64,7 +64,7 @@ def test_json(capsys: pytest.CaptureFixture[str]):
     }
 
 
-def test_every_page_is_found_and_can_be_set_for_a_terminal(capsys: pytest.CaptureFixture[str]):
+def test_every_page_is_found_and_can_be_set_for_a_terminal(capsys):
     for name, page in load().items():
         assert find(name) == (page, ())
         terminal_explain.render(page)

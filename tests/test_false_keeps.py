@@ -17,7 +17,7 @@ TRIALS = 200
 
 @pytest.mark.parametrize("rounds", [15, 100])  # the least and the most that a block has
 @pytest.mark.parametrize("name", MACHINES)
-def test_no_kernel_is_kept_against_itself_and_a_gain_of_5_pct_is(name: str, rounds: int):
+def test_no_kernel_is_kept_against_itself_and_a_gain_of_5_pct_is(name, rounds):
     machine, rng = MACHINES[name], np.random.default_rng(11)
     for policy in map(load, names()):
         assert not any(kept(machine, rng, policy, rounds, 1.0) for _ in range(TRIALS)), policy.name
@@ -25,7 +25,7 @@ def test_no_kernel_is_kept_against_itself_and_a_gain_of_5_pct_is(name: str, roun
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_nor_by_commands_which_stop_as_soon_as_it_is_plain(name: str):
+def test_nor_by_commands_which_stop_as_soon_as_it_is_plain(name):
     rng = np.random.default_rng(11)
     for policy in map(load, names()):
         assert not any(kept(MACHINES[name], rng, policy, None, 1.0) for _ in range(TRIALS)), policy.name

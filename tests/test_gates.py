@@ -73,7 +73,7 @@ def test_scope_of_lines():
         ("", (1, 2, 3)),
     ],
 )
-def test_changed_lines(after: str, lines: tuple[int, ...]):
+def test_changed_lines(after, lines):
     assert changed_lines("a\nb\nc", after) == frozenset(lines)
 
 
@@ -108,7 +108,7 @@ def test_an_earlier_candidate_is_known_again():
         (Launch("k", (1,), (), configuration=0, hints={"occupancy": 2}), "failed"),
     ],
 )
-def test_the_same_code_on_another_grid_or_other_arguments_is_no_no_op(launch: Launch, outcome: str):
+def test_the_same_code_on_another_grid_or_other_arguments_is_no_no_op(launch, outcome):
     assert not_a_no_op(compiled("a", launch=launch), compiled("a")).outcome == outcome
 
 
@@ -128,7 +128,7 @@ def test_the_same_code_on_another_grid_or_other_arguments_is_no_no_op(launch: La
         ("not-worse", 2, 3, "failed"),
     ],
 )
-def test_effect(change: str, before: int, after: int, outcome: str):
+def test_effect(change, before, after, outcome):
     promise = Promise("compile.tma_loads", change, "loads use TMA")
     record = effect([promise], said(stack_bytes=0, tma_loads=before), said(stack_bytes=0, tma_loads=after))
     assert record.outcome == outcome
@@ -145,7 +145,7 @@ def test_effect(change: str, before: int, after: int, outcome: str):
         ("at-lines", (), "passed"),
     ],
 )
-def test_an_effect_at_lines(change: str, lines: tuple[int, ...], outcome: str):
+def test_an_effect_at_lines(change, lines, outcome):
     promise = Promise("compile.tma_loads", change, "loads use TMA", lines)
     candidate = said({"compile.tma_loads": frozenset({4, 9})}, stack_bytes=0, tma_loads=2)
     record = effect([promise], said(stack_bytes=0, tma_loads=0), candidate)

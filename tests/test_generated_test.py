@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ from kdiag.workload import read
 torch = pytest.importorskip("torch")
 
 
-def test_tests_are_found_by_name_anywhere_in_the_repository(tmp_path: Path):
+def test_tests_are_found_by_name_anywhere_in_the_repository(tmp_path):
     made = project(tmp_path, "softmax")
     kernel = made.root / "softmax.py"
     assert existing(kernel) is None
@@ -26,7 +25,7 @@ def test_tests_are_found_by_name_anywhere_in_the_repository(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("edit", "outcome"), [(("", ""), "1 passed"), (("* 0.5", "* 0.25"), "1 failed")])
-def test_what_is_written_passes_what_is_right_and_nothing_else(tmp_path: Path, edit: tuple[str, str], outcome: str):
+def test_what_is_written_passes_what_is_right_and_nothing_else(tmp_path, edit, outcome):
     (tmp_path / "halve.py").write_text("def halve(x):\n    return x * 0.5\n")
     (tmp_path / "workload.py").write_text(
         "import torch\nKERNEL_FILE = 'halve.py'\n"
@@ -48,7 +47,7 @@ def test_what_is_written_passes_what_is_right_and_nothing_else(tmp_path: Path, e
     assert outcome in done.stdout, done.stdout
 
 
-def test_a_run_says_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_run_says_where_they_are(tmp_path, capsys):
     made = project(tmp_path, "vector_add")
     code = cli.run(["auto", str(made.root), "--run-dir", str(made.run_dir), "--yes", "--budget", "0"])
     assert code == 0

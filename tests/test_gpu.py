@@ -23,7 +23,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @pytest.fixture(scope="module", params=["softmax", "matmul_bf16", "vector_add"])
-def bench(request: pytest.FixtureRequest) -> DeviceBench:
+def bench(request) -> DeviceBench:
     described = workloads.read(EXAMPLES / request.param)
     gpu = probe_gpu()
     assert isinstance(described, Workload)
@@ -32,7 +32,7 @@ def bench(request: pytest.FixtureRequest) -> DeviceBench:
     return DeviceBench(described, gpu, names, lambda path, kernel: read_launches(path, kernel)[0].observations)
 
 
-def test_a_kernel_is_never_faster_than_itself(bench: DeviceBench, tmp_path: Path):
+def test_a_kernel_is_never_faster_than_itself(bench, tmp_path):
     source = bench.workload.kernel_file
     twin = tmp_path / source.name
     twin.write_text(source.read_text() + "\n# the same kernel\n")
@@ -49,7 +49,7 @@ def test_a_kernel_is_never_faster_than_itself(bench: DeviceBench, tmp_path: Path
         assert verdicts[-1].name in ("inconclusive", "revert"), verdicts
 
 
-def test_no_kernel_beats_the_limit_that_was_measured_beside_it(bench: DeviceBench):
+def test_no_kernel_beats_the_limit_that_was_measured_beside_it(bench):
     answer = bench.baseline(bench.workload.kernel_file)
     assert isinstance(answer, Baseline)
     assert answer.passed
@@ -58,14 +58,14 @@ def test_no_kernel_beats_the_limit_that_was_measured_beside_it(bench: DeviceBenc
         assert row.ms > 0.97 * row.limit_ms
 
 
-def test_counters_come_from_the_kernel_alone(bench: DeviceBench):
+def test_counters_come_from_the_kernel_alone(bench):
     name = {"softmax": "softmax_kernel", "matmul": "matmul_kernel", "vector_add": "vector_add_kernel"}
     answer = bench.counters(bench.workload.kernel_file, name[bench.workload.kernel_file.stem])
     assert isinstance(answer, Counters), answer
     assert classify(answer.observations).bottleneck != "unknown"
 
 
-def test_a_changed_file_is_not_measured(bench: DeviceBench, tmp_path: Path):
+def test_a_changed_file_is_not_measured(bench, tmp_path):
     broken = tmp_path / bench.workload.kernel_file.name
     broken.write_text("raise RuntimeError('this kernel cannot be imported')\n")
     answer = replace(bench, timeout_s=60.0).trial(bench.workload.kernel_file, broken)
@@ -73,7 +73,7 @@ def test_a_changed_file_is_not_measured(bench: DeviceBench, tmp_path: Path):
     assert "cannot be imported" in answer.message
 
 
-def test_compute_sanitizer_sees_an_access_outside_an_array(tmp_path: Path):
+def test_compute_sanitizer_sees_an_access_outside_an_array(tmp_path):
     described = workloads.read(EXAMPLES / "softmax")
     assert isinstance(described, Workload)
     wrong = tmp_path / "softmax.py"

@@ -3,7 +3,6 @@
 import os
 import time
 from concurrent.futures import Executor
-from pathlib import Path
 
 import pytest
 
@@ -49,7 +48,7 @@ def trial(request: TrialRequest) -> Trial:
 
 
 @pytest.fixture
-def workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workload:
+def workload(tmp_path, monkeypatch) -> Workload:
     (tmp_path / "workload.py").write_text(WORKLOAD)
     (tmp_path / "kernel.py").write_text("fine")
     monkeypatch.setattr(device_jobs, "baseline", baseline)
@@ -63,7 +62,7 @@ def bench(workload: Workload, gpus: tuple[Executor, ...]) -> DeviceBench:
     return DeviceBench(workload, CARD, (), lambda _path, _kernel: {}, 120.0, gpus)
 
 
-def test_each_configuration_is_measured_on_one_gpu_and_all_gpus_at_once(workload: Workload):
+def test_each_configuration_is_measured_on_one_gpu_and_all_gpus_at_once(workload):
     measured = bench(workload, gpu_pool.executors(("3", "GPU-7")))
     expected = [f"{n} on {'3' if n < 2 else 'GPU-7'}" for n in range(5)]
     kernel = workload.kernel_file
@@ -76,7 +75,7 @@ def test_each_configuration_is_measured_on_one_gpu_and_all_gpus_at_once(workload
     assert answer.passed
 
 
-def test_what_is_wrong_or_dies_on_one_gpu_is_so_for_all(workload: Workload):
+def test_what_is_wrong_or_dies_on_one_gpu_is_so_for_all(workload):
     measured, candidate = (bench(workload, gpu_pool.executors(("0", "1"))), workload.path.parent / "candidate.py")
     candidate.write_text("wrong")
     answer = measured.trial(workload.kernel_file, candidate)
@@ -102,15 +101,13 @@ def test_all_gpus_end_at_the_deadline_of_who_asks():
 @pytest.mark.parametrize(
     ("selection", "already", "names"), [("all", "", ("0", "1")), ("1,0", "", ("1", "0")), ("1", "4,GPU-6", ("GPU-6",))]
 )
-def test_numbers_count_what_is_visible(
-    monkeypatch: pytest.MonkeyPatch, selection: str, already: str, names: tuple[str, ...]
-):
+def test_numbers_count_what_is_visible(monkeypatch, selection, already, names):
     monkeypatch.setenv(gpu_pool.VISIBLE, already)
     assert gpu_pool.visible(selection, 2) == names
 
 
 @pytest.mark.parametrize("selection", ["2", "", "0,0", "-1", "one"])
-def test_a_gpu_that_is_not_there_is_refused(selection: str):
+def test_a_gpu_that_is_not_there_is_refused(selection):
     with pytest.raises(UsageError, match=r"no GPU 2: torch sees 2|no choice of GPUs"):
         gpu_pool.visible(selection, 2)
 
@@ -123,7 +120,7 @@ def two(_: None) -> int:
     return 2
 
 
-def test_cards_of_several_kinds_are_refused(workload: Workload, monkeypatch: pytest.MonkeyPatch):
+def test_cards_of_several_kinds_are_refused(workload, monkeypatch):
     monkeypatch.setattr(device_jobs, "devices", two)
     monkeypatch.setattr(device_jobs, "probe", probe)
     assert device_bench.choose_gpus("1", workload) == (("1",), Gpu("another", "9.0", 132))

@@ -61,7 +61,7 @@ def described(name: str) -> Workload:
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_a_live_profile_names_the_cause(name: str):
+def test_a_live_profile_names_the_cause(name):
     said: list[str] = []
     asked = WorkloadRequest(EXAMPLES / name, None, None, None, None, ncu=False)
     (launch,) = profile_workload(asked, said.append).kernels
@@ -73,7 +73,7 @@ def test_a_live_profile_names_the_cause(name: str):
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_sampled_counters_are_those_of_the_profiler(name: str, tmp_path: Path):
+def test_sampled_counters_are_those_of_the_profiler(name, tmp_path):
     work = described(name)
     sampled = sample(request(work, work.kernel_file))
     assert isinstance(sampled, PmCounters), sampled
@@ -91,7 +91,7 @@ def test_sampled_counters_are_those_of_the_profiler(name: str, tmp_path: Path):
     assert apart == {}
 
 
-def test_two_hundred_small_launches_are_the_hosts_problem(tmp_path: Path):
+def test_two_hundred_small_launches_are_the_hosts_problem(tmp_path):
     (tmp_path / "kernel.py").write_text(KERNEL)
     (tmp_path / "workload.py").write_text(WORKLOAD)
     asked = WorkloadRequest(tmp_path / "workload.py", None, None, None, None, ncu=False)

@@ -32,20 +32,20 @@ def code(*opcodes: int) -> bytes:
 
 
 @pytest.fixture(autouse=True)
-def _no_disassembler(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest):
+def _no_disassembler(monkeypatch, request):
     if "compiler" not in request.keywords:
         monkeypatch.setattr(sass_disassembler, "find_program", lambda _: None)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_every_operation_of_every_target_is_in_a_group(architecture: str):
+def test_every_operation_of_every_target_is_in_a_group(architecture):
     table, groups = load_opcodes(architecture), load_groups()
     assert len(table) > 400
     assert {name for name in table.values() if name not in groups} == set()
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_the_operations_that_say_most_are_known_on_every_target(architecture: str):
+def test_the_operations_that_say_most_are_known_on_every_target(architecture):
     names = set(load_opcodes(architecture).values())
     assert {"FFMA", "DFMA", "MUFU", "HMMA", "LDG", "STG", "LDL", "STL", "LDS", "STS", "BAR", "EXIT"} <= names
     number = int(architecture.removeprefix("sm_"))
@@ -68,7 +68,7 @@ def test_an_opcode_that_nobody_knows_is_counted_as_unknown():
     assert mnemonics(code(FFMA, NOWHERE, NOWHERE), "sm_90") == {"FFMA": 1, "unknown": 2}
 
 
-def test_what_the_table_lacks_is_asked_of_the_disassembler(monkeypatch: pytest.MonkeyPatch):
+def test_what_the_table_lacks_is_asked_of_the_disassembler(monkeypatch):
     asked: list[bytes] = []
 
     def answer(words: list[bytes], _architecture: str) -> dict[bytes, str]:
@@ -80,7 +80,7 @@ def test_what_the_table_lacks_is_asked_of_the_disassembler(monkeypatch: pytest.M
     assert asked == [word(NOWHERE)]
 
 
-def test_the_disassembler_is_asked_again_without_what_it_calls_illegal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_disassembler_is_asked_again_without_what_it_calls_illegal(tmp_path, monkeypatch):
     stand_in = tmp_path / "nvdisasm"
     stand_in.write_text(
         "#!/bin/sh\n"
@@ -98,7 +98,7 @@ def test_the_disassembler_is_asked_again_without_what_it_calls_illegal(tmp_path:
 
 
 @given(st.sampled_from([*ARCHITECTURES, "sm_75"]), st.lists(st.integers(0, 0xFFF), max_size=40), st.binary(max_size=15))
-def test_no_instruction_is_dropped(architecture: str, opcodes: list[int], rest: bytes):
+def test_no_instruction_is_dropped(architecture, opcodes, rest):
     assert mnemonics(code(*opcodes) + rest, architecture).total() == len(opcodes)
 
 
@@ -143,7 +143,7 @@ def compiled_code(asked: tuple[object, str]) -> list[tuple[bytes, str]]:
 
 
 @pytest.mark.compiler
-def test_of_what_is_compiled_nothing_is_unknown(cubins: list[tuple[bytes, str]]):
+def test_of_what_is_compiled_nothing_is_unknown(cubins):
     for cubin, symbol in cubins:
         mix = instruction_mix(cubin, symbol)
         assert "unknown" not in mix
@@ -157,7 +157,7 @@ def test_of_what_is_compiled_nothing_is_unknown(cubins: list[tuple[bytes, str]])
 
 @pytest.mark.compiler
 @pytest.mark.skipif(find_program("nvdisasm") is None, reason="nvdisasm is not installed")
-def test_the_table_and_nvidias_disassembler_agree(cubins: list[tuple[bytes, str]]):
+def test_the_table_and_nvidias_disassembler_agree(cubins):
     groups = load_groups()
     for cubin, symbol in cubins:
         machine_code, target = read_cubin(cubin)[symbol].code, architecture(cubin)

@@ -6,7 +6,7 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -78,7 +78,7 @@ st.register_type_strategy(Mapping, lambda hint: st.dictionaries(*map(st.from_typ
 
 
 @pytest.mark.parametrize("record", RECORDS)
-def test_every_record_survives_a_round_trip_through_json(record: type):
+def test_every_record_survives_a_round_trip_through_json(record):
     @settings(max_examples=30, deadline=None)
     @given(st.from_type(record))
     def round_trip(value: object):
@@ -107,7 +107,7 @@ def test_ints_floats_and_bools_keep_their_type():
         ({"surprise": 1}, "unknown surprise"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_place(change: dict[str, object], place: str):
+def test_what_does_not_fit_is_refused_with_its_place(change, place):
     entry = encode(BASELINE)
     assert isinstance(entry, dict)
     with pytest.raises(DecodeError, match=place):
@@ -124,11 +124,11 @@ def test_fields_added_later_take_their_defaults():
 # ---- journal
 
 
-def test_what_was_appended_is_read(tmp_path: Path):
+def test_what_was_appended_is_read(tmp_path):
     assert read(written(tmp_path / "run" / "journal.jsonl")) == EVENTS
 
 
-def test_each_line_is_strict_json(tmp_path: Path):
+def test_each_line_is_strict_json(tmp_path):
     failed = replace(REVERTED, checks=(ConfigurationCheck("a", False, math.inf, 1e-2),))
     path = written(tmp_path / "j", (START, IterationDone(failed)))
 
@@ -142,7 +142,7 @@ def test_each_line_is_strict_json(tmp_path: Path):
 
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_a_run_killed_at_any_byte_resumes(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject):
+def test_a_run_killed_at_any_byte_resumes(tmp_path_factory, data):
     path = written(tmp_path_factory.mktemp("j") / "journal.jsonl")
     whole = path.read_bytes()
     first = whole.index(b"\n") + 1
@@ -175,7 +175,7 @@ def no_start(lines: list[bytes]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("damage", [damage_middle, damage_two_last, unknown_event, no_start, lambda lines: []])
-def test_any_other_damage_is_an_error(tmp_path: Path, damage: Callable[[list[bytes]], list[bytes]]):
+def test_any_other_damage_is_an_error(tmp_path, damage):
     path = written(tmp_path / "j")
     path.write_bytes(b"\n".join([*damage(path.read_bytes().splitlines()), b""]))
     before = path.read_bytes()
@@ -186,7 +186,7 @@ def test_any_other_damage_is_an_error(tmp_path: Path, damage: Callable[[list[byt
     assert path.read_bytes() == before
 
 
-def test_two_runs_do_not_write_one_journal(tmp_path: Path):
+def test_two_runs_do_not_write_one_journal(tmp_path):
     path = tmp_path / "j"
     with Journal.create(path, START):
         with pytest.raises(JournalError, match="Another kdiag run"):
@@ -213,7 +213,7 @@ class FullDisk(io.FileIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_full_disk_leaves_no_half_a_line(tmp_path: Path):
+def test_a_full_disk_leaves_no_half_a_line(tmp_path):
     path = tmp_path / "journal.jsonl"
     with FullDisk(path, "w") as stream:
         journal = Journal(path, stream)
@@ -226,7 +226,7 @@ def test_a_full_disk_leaves_no_half_a_line(tmp_path: Path):
     assert read(path) == (START, Stop("room", "t"))
 
 
-def test_a_child_left_behind_does_not_hold_the_lock(tmp_path: Path):
+def test_a_child_left_behind_does_not_hold_the_lock(tmp_path):
     with Journal.create(tmp_path / "j", START):
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(30)"])
     try:

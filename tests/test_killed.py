@@ -91,7 +91,7 @@ def end_of(made: Project) -> End:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[End, list[str]]:
+def undisturbed(tmp_path_factory) -> tuple[End, list[str]]:
     """How the run ends, and every event of it."""
     folder = tmp_path_factory.mktemp("undisturbed")
     made = made_in(folder)
@@ -121,12 +121,12 @@ def killed_and_resumed(folder: Path, point: str) -> End:
 
 
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.replace(BENCH, "bench").replace(TEST, "test"))
-def test_a_run_killed_here_ends_like_one_that_was_not(tmp_path: Path, undisturbed: tuple[End, list[str]], point: str):
+def test_a_run_killed_here_ends_like_one_that_was_not(tmp_path, undisturbed, point):
     assert killed_and_resumed(tmp_path, point) == undisturbed[0]
 
 
 @pytest.mark.slow
-def test_a_run_killed_anywhere_ends_like_one_that_was_not(tmp_path: Path, undisturbed: tuple[End, list[str]]):
+def test_a_run_killed_anywhere_ends_like_one_that_was_not(tmp_path, undisturbed):
     end, events = undisturbed
     assert len(events) > 80
     for number, point in enumerate(events):

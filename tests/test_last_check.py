@@ -45,18 +45,18 @@ CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
         (Ended(-2, "", "", "timeout"), CLEAN, "could-not-run", "no end within 120 s"),
     ],
 )
-def test_what_the_tool_says(ended: Ended, log: str, outcome: str, reason: str):
+def test_what_the_tool_says(ended, log, outcome, reason):
     record = judge(ended, log)
     assert record.outcome == outcome
     assert reason in record.reason
 
 
-def test_without_the_tool_nothing_is_proved(monkeypatch: pytest.MonkeyPatch):
+def test_without_the_tool_nothing_is_proved(monkeypatch):
     monkeypatch.setattr("shutil.which", lambda _: None)
     assert "not installed" in Memcheck(Workload(Path("w.py"), Path("k.py"), True))(Path("edited.py")).reason
 
 
-def test_it_waits_for_its_source_on_the_gpu_that_measures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_it_waits_for_its_source_on_the_gpu_that_measures(tmp_path, monkeypatch):
     tool = tmp_path / "compute-sanitizer"
     told = f"dd if=${{11}} of={tmp_path}/told bs=4096 count=1"
     says = f"echo $CUDA_VISIBLE_DEVICES ${{12}} >> {tmp_path}/started; {told}; echo '=== ERROR SUMMARY: 0 errors' > $6"
@@ -77,7 +77,7 @@ UNEDITED, FIRST, SECOND = (f"X = {n}\n" for n in range(3))
 
 
 @pytest.fixture
-def arena(tmp_path: Path) -> Arena:
+def arena(tmp_path) -> Arena:
     root = tmp_path / "user"
     root.mkdir()
     (root / "kernel.py").write_text(UNEDITED)
@@ -100,9 +100,7 @@ def arena(tmp_path: Path) -> Arena:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("killed_after", [None, 0, 1, 2])
-def test_a_run_ends_with_a_version_that_passes(
-    arena: Arena, bad: list[str], best: str, verdicts: str, last: str, killed_after: int | None
-):
+def test_a_run_ends_with_a_version_that_passes(arena, bad, best, verdicts, last, killed_after):
     def check(path: Path) -> GateRecord:
         return GateRecord("memcheck", "failed" if path.read_text() in bad else "passed", "read")
 

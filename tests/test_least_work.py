@@ -30,12 +30,12 @@ COMPILED = (
 
 
 @pytest.fixture(autouse=True)
-def work(monkeypatch: pytest.MonkeyPatch):
+def work(monkeypatch):
     monkeypatch.setattr(isolate, "run", lambda *_, **__: WORK)
 
 
 @pytest.mark.parametrize(("configuration", "expected"), [(0, 100.0), (1, 200.0), (2, None), (3, None)])
-def test_the_work_of_a_configuration_belongs_to_its_only_launch(configuration: int, expected: float | None):
+def test_the_work_of_a_configuration_belongs_to_its_only_launch(configuration, expected):
     found = least_work(WORKLOAD, COMPILED, "k", "sm_90", configuration)
     assert (found["work.bytes"].value if found else None) == expected
 
@@ -55,9 +55,7 @@ def test_what_did_not_compile_has_no_work():
     ("kernel", "grid", "expected"),
     [("k", (16,), 1), ("k", (8, 1), None), ("k", (9,), None), ("other", (4, 1, 1), 2), ("k", None, None)],
 )
-def test_a_grid_tells_the_configuration_if_only_one_has_it(
-    kernel: str, grid: tuple[int, ...] | None, expected: int | None
-):
+def test_a_grid_tells_the_configuration_if_only_one_has_it(kernel, grid, expected):
     assert configuration_of(COMPILED, kernel, grid) == expected
 
 
@@ -79,7 +77,7 @@ ARRAYS = (
         ("ct.store(y, (0, 0), ct.load(x, (0, 0), (T, T)))\n    ct.atomic_add(z, 0, 1)", None),
     ],
 )
-def test_what_the_arrays_of_a_launch_say(body: str, expected: float | None):
+def test_what_the_arrays_of_a_launch_say(body, expected):
     text = f"import cuda.tile as ct\n@ct.kernel\ndef k(x, y, z, T: ct.Constant[int]):\n    {body}\n"
     (facts,) = read_source(text, "k.py").kernels
     assert bytes_of_arrays(Launch("k", (1,), ARRAYS), facts) == expected

@@ -59,7 +59,7 @@ def test_every_verdict_becomes_one_of_three_words():
 
 
 @given(st.lists(st.from_type(Iteration), max_size=6))
-def test_any_run_gives_a_table_of_five_columns(rows: list[Iteration]):
+def test_any_run_gives_a_table_of_five_columns(rows):
     lines = perf_results(rows).splitlines()
     assert len(lines) == 2 + sum(row.verdict != "ready" for row in rows)
     for line in lines:
@@ -106,7 +106,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="<\r"))
 
 
 @given(before=TEXT, first=TEXT, second=TEXT)
-def test_a_section_is_appended_once_and_then_replaced(before: str, first: str, second: str):
+def test_a_section_is_appended_once_and_then_replaced(before, first, second):
     first, second = first + "\n", second + "\n"
     once = with_section(before, first, "run-1")
     assert once.startswith(before.rstrip("\n"))
@@ -117,7 +117,7 @@ def test_a_section_is_appended_once_and_then_replaced(before: str, first: str, s
     assert second in both
 
 
-def test_writing_replaces_the_file_and_leaves_nothing_else(tmp_path: Path):
+def test_writing_replaces_the_file_and_leaves_nothing_else(tmp_path):
     path = tmp_path / "sandbox" / "perf_results.md"
     write_atomically(path, SAMPLE)
     write_atomically(path, "é\n")

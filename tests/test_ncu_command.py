@@ -79,12 +79,12 @@ def test_nothing_is_overwritten_and_a_per_cent_sign_is_no_macro():
         ("a|mm_k$", "mm_k_Kt1", True),
     ],
 )
-def test_the_end_of_a_name_is_the_end_of_the_python_name(asked: str, symbol: str, matches: bool):
+def test_the_end_of_a_name_is_the_end_of_the_python_name(asked, symbol, matches):
     assert bool(re.search(kernel_filter(asked), symbol)) is matches
 
 
 @given(st.from_regex(r"[\w.*+^$()|\\\[\]]{0,12}", fullmatch=True))
-def test_a_filter_is_a_regular_expression_or_refused(asked: str):
+def test_a_filter_is_a_regular_expression_or_refused(asked):
     try:
         re.compile(kernel_filter(asked))
     except UsageError as error:
@@ -143,7 +143,7 @@ def test_a_chip_is_asked_only_for_counters_it_has():
     assert all(rule.source for rule in load_chip_rules())
 
 
-def test_the_card_tells_its_capability(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_card_tells_its_capability(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     tool = tmp_path / "nvidia-smi"
     tool.write_text("#!/bin/sh\nprintf '9.0\\n8.9\\n'\n")

@@ -104,7 +104,7 @@ words = st.sampled_from(
 
 
 @given(st.lists(st.one_of(words, st.text(max_size=8)), max_size=40).map("".join))
-def test_any_text_is_read_and_nothing_is_invented(text: str):
+def test_any_text_is_read_and_nothing_is_invented(text):
     heard = read_messages(text)
     for name in (*heard.profiled, *heard.failed, *heard.available):
         assert name in text
@@ -116,7 +116,7 @@ names = st.text(st.characters(codec="ascii", categories=("L", "N"), include_char
 
 
 @given(st.lists(st.tuples(names, st.integers(1, 99)), max_size=8))
-def test_every_profiled_launch_is_counted(launches: list[tuple[str, int]]):
+def test_every_profiled_launch_is_counted(launches):
     log = "".join(
         f'==PROF== Profiling "{name}" - {index}: 0%....50%....100% - {passes} pass{"es" * (passes > 1)}\n'
         for index, (name, passes) in enumerate(launches)

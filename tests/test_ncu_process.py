@@ -46,7 +46,7 @@ def test_something_in_the_background_does_not_keep_the_run_open():
     os.kill(int(ended.stdout), 9)
 
 
-def test_the_time_limit_ends_the_command_and_its_children(monkeypatch: pytest.MonkeyPatch):
+def test_the_time_limit_ends_the_command_and_its_children(monkeypatch):
     monkeypatch.setattr(ncu_process, "GRACE_S", 0.3)
     code = (
         "import signal, subprocess, sys, time\n"

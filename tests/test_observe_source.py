@@ -43,7 +43,7 @@ def k(x, y, n: int, T: ct.Constant[int]):
         ("swizzles", 0, None),
     ],
 )
-def test_counts_and_first_places(name: str, count: int, line: int | None):
+def test_counts_and_first_places(name, count, line):
     seen = from_source(read(TEXT), "k")[f"source.{name}"]
     assert (seen.kind, seen.value, seen.where.line if seen.where else None) == ("source", count, line)
     assert seen.text.endswith(f": {count}.")
@@ -63,7 +63,7 @@ def test_an_unknown_kernel_is_answered_with_those_there_are():
         ("for i in range(n):\n        t = ct.gather(x, i)\n    for j in range(n):\n        ct.scatter(x, j, t)", 0),
     ],
 )
-def test_loops_that_work_in_place(body: str, count: int):
+def test_loops_that_work_in_place(body, count):
     text = f"@ct.kernel\ndef k(x, y, n: int, T: ct.Constant[int]):\n    {body}\n"
     seen = from_source(read(text), "k")["source.in_place_loops"]
     assert (seen.value, seen.where is not None) == (count, bool(count))
@@ -80,6 +80,6 @@ def test_loops_that_work_in_place(body: str, count: int):
         ("(t - ct.max(t, axis=0)) / n", 1),
     ],
 )
-def test_divisions_of_what_a_reduction_left_cost_nothing(expression: str, count: int):
+def test_divisions_of_what_a_reduction_left_cost_nothing(expression, count):
     text = f"@ct.kernel\ndef k(x, n: int, T: ct.Constant[int]):\n    t = ct.load(x, (0,), (T,))\n    r = {expression}\n"
     assert from_source(read(text), "k")["source.exact_divisions"].value == count

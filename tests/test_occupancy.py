@@ -112,7 +112,7 @@ def test_a_block_that_cannot_run_has_no_occupancy_and_an_unknown_card_none_at_al
 
 
 @given(st.sampled_from(sorted(load_occupancy())), st.integers(1, 1024), st.integers(16, 255), st.integers(0, 200_000))
-def test_more_of_anything_never_makes_room_for_more_blocks(capability: str, threads: int, registers: int, shared: int):
+def test_more_of_anything_never_makes_room_for_more_blocks(capability, threads, registers, shared):
     found = occupancy(capability, BlockNeeds(threads, registers, shared))
     assert found is not None
     assert 0 <= found.occupancy_pct <= 100

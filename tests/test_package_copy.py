@@ -43,7 +43,7 @@ PACKAGE = {
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def package(tmp_path, monkeypatch) -> Iterator[Path]:
     """The kernel file of a package; nothing of it stays imported."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
@@ -65,13 +65,13 @@ def edited(kernel_file: Path, value: object) -> Path:
     return path
 
 
-def test_a_file_is_named_with_its_packages(package: Path):
+def test_a_file_is_named_with_its_packages(package):
     root = package.parents[2]
     assert member_of(package) == (root, "pack.ops.kernel")
     assert member_of(root / "alone.py") == (root, "alone")
 
 
-def test_the_edited_file_stands_in_the_place_of_the_original(package: Path):
+def test_the_edited_file_stands_in_the_place_of_the_original(package):
     path = edited(package, 7)
     module = load_kernel(package, path, source_hash=source_hash(path.read_text()))
     assert (module.__name__, module.__file__, module.value()) == ("pack.ops.kernel", str(path), 70)
@@ -82,7 +82,7 @@ def test_the_edited_file_stands_in_the_place_of_the_original(package: Path):
     assert module.late() == (7, 7)
 
 
-def test_modules_that_had_the_original_are_imported_anew(package: Path):
+def test_modules_that_had_the_original_are_imported_anew(package):
     load_kernel(package, package)
     import pack.ops.other
 
@@ -91,7 +91,7 @@ def test_modules_that_had_the_original_are_imported_anew(package: Path):
     assert (before.VALUE, module.late()) == (1, (7, 7))
 
 
-def test_copies_beside_each_other_keep_to_themselves(package: Path):
+def test_copies_beside_each_other_keep_to_themselves(package):
     """Also in what their functions import when they are called, the first time and every time after."""
     paths = [package, edited(package, 2), edited(package, 3)]
     modules = [load_kernel(package, path) for path in paths]
@@ -103,7 +103,7 @@ def test_copies_beside_each_other_keep_to_themselves(package: Path):
     assert pack.ops.module is modules[-1]
 
 
-def test_what_is_imported_is_what_was_written(package: Path):
+def test_what_is_imported_is_what_was_written(package):
     path = edited(package, 7)
     expected = source_hash(path.read_text())
     assert load_kernel(package, path, source_hash=expected).VALUE == 7
@@ -117,7 +117,7 @@ def test_what_is_imported_is_what_was_written(package: Path):
     assert load_kernel(package, path).VALUE == 8
 
 
-def test_a_package_that_hides_errors_hides_none(package: Path):
+def test_a_package_that_hides_errors_hides_none(package):
     (package.parent / "__init__.py").write_text(
         "try:\n    from . import kernel\nexcept ImportError:\n    kernel = None\n"
     )
@@ -130,7 +130,7 @@ def test_a_package_that_hides_errors_hides_none(package: Path):
     assert load_kernel(package, edited(package, 4)).VALUE == 4
 
 
-def test_a_sibling_imported_by_its_bare_name_is_still_found(package: Path):
+def test_a_sibling_imported_by_its_bare_name_is_still_found(package):
     (package.parent / "sibling.py").write_text("WORD = 'beside'\n")
     path = edited(package, 7)
     path.write_text(f"from sibling import WORD\n{KERNEL}")
@@ -138,7 +138,7 @@ def test_a_sibling_imported_by_its_bare_name_is_still_found(package: Path):
     del sys.modules["sibling"]
 
 
-def test_a_file_outside_a_package_is_loaded_alone(tmp_path: Path):
+def test_a_file_outside_a_package_is_loaded_alone(tmp_path):
     path = tmp_path / "kernel.py"
     path.write_text("VALUE = 1\n")
     assert load_kernel(tmp_path / "other.py", path).__name__.startswith("kdiag_loaded_")
@@ -187,7 +187,7 @@ def double(x):
 
 
 @pytest.mark.compiler
-def test_a_workload_for_a_kernel_file_of_a_package_is_captured_compiled_and_emulated(package: Path, tmp_path: Path):
+def test_a_workload_for_a_kernel_file_of_a_package_is_captured_compiled_and_emulated(package, tmp_path):
     pytest.importorskip("cuda.tile")
     pytest.importorskip("torch")
     root = package.parents[2]

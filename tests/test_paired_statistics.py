@@ -9,7 +9,7 @@ from kdiag.executors.paired_statistics import paired_ratio, until_settled
 
 @settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.floats(0.8, 1.25))
-def test_the_ratio_is_found_under_drift_that_exceeds_it(seed: int, factor: float):
+def test_the_ratio_is_found_under_drift_that_exceeds_it(seed, factor):
     random = np.random.default_rng(seed)
     drift = np.linspace(1, 2, 60) * random.lognormal(0, 0.3, 60)
     parent, candidate = (drift * random.lognormal(0, 0.002, 60), drift / factor * random.lognormal(0, 0.002, 60))

@@ -1,7 +1,6 @@
 """Pairs of optimizations: which promise a gain, and what is made of a matrix product."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -65,7 +64,7 @@ def test_a_kept_pair_counts_as_both_of_its_parts():
 
 
 @pytest.mark.compiler
-def test_a_matrix_product_is_swizzled_in_a_persistent_loop(tmp_path: Path):
+def test_a_matrix_product_is_swizzled_in_a_persistent_loop(tmp_path):
     pytest.importorskip("cuda.tile")
     described = workloads.read(EXAMPLES / "matmul_bf16")
     source = workloads.read_source(described.kernel_file)

@@ -31,7 +31,7 @@ def diagnose(launch: dict[str, Any], without: tuple[str, ...] = ()) -> Diagnosis
 
 
 @pytest.mark.parametrize("launch", SLOW, ids=lambda launch: launch["case"])
-def test_the_fault_comes_first(launch: dict[str, Any]):
+def test_the_fault_comes_first(launch):
     case = CASES[launch["case"]]
     assert case["speedup"][1] > 1.2, "removing the fault must have helped, or the label means nothing"
     diagnosis = diagnose(launch)
@@ -40,7 +40,7 @@ def test_the_fault_comes_first(launch: dict[str, Any]):
 
 
 @pytest.mark.parametrize("launch", SLOW, ids=lambda launch: launch["case"])
-def test_the_fault_comes_first_without_the_counters_of_sections(launch: dict[str, Any]):
+def test_the_fault_comes_first_without_the_counters_of_sections(launch):
     assert diagnose(launch, SECTIONS_ONLY).causes[0].id in CASES[launch["case"]]["causes"]
 
 
@@ -53,7 +53,7 @@ KNOWN_MISSES = {"just_over"}
 @pytest.mark.parametrize(
     "launch", [each for each in HELD_OUT["launches"] if each["variant"] == "slow"], ids=lambda launch: launch["case"]
 )
-def test_held_out_faults(launch: dict[str, Any]):
+def test_held_out_faults(launch):
     found = diagnose(launch).causes[0].id
     assert (found in HELD_OUT_CASES[launch["case"]]["causes"]) == (launch["case"] not in KNOWN_MISSES)
 
@@ -66,7 +66,7 @@ def still_there(launch: dict[str, Any]) -> bool:
 @pytest.mark.parametrize(
     "launch", [launch for launch in FAST if not still_there(launch)], ids=lambda launch: launch["case"]
 )
-def test_the_fault_is_gone_without_it(launch: dict[str, Any]):
+def test_the_fault_is_gone_without_it(launch):
     assert not {cause.id for cause in diagnose(launch).causes} & set(CASES[launch["case"]]["causes"])
 
 

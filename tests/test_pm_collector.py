@@ -63,7 +63,7 @@ class Cupti:
 
 
 @pytest.fixture
-def cupti(monkeypatch: pytest.MonkeyPatch) -> Cupti:
+def cupti(monkeypatch) -> Cupti:
     played = Cupti([])
     package: Any = ModuleType("cupti")
     package.cupti, package.pm_sampling = ModuleType("cupti.cupti"), ModuleType("cupti.pm_sampling")
@@ -73,7 +73,7 @@ def cupti(monkeypatch: pytest.MonkeyPatch) -> Cupti:
     return played
 
 
-def test_a_recording_takes_a_collector_of_its_own_and_leaves_none(cupti: Cupti):
+def test_a_recording_takes_a_collector_of_its_own_and_leaves_none(cupti):
     series, launched = CuptiSampler(3).record(["a", "b"], 100_000, lambda: RAN)
     assert [name for name, _ in cupti.calls] == [
         "new", "enable", "configure", "start", "stop", "decode", "disable"
@@ -95,28 +95,28 @@ def test_a_recording_takes_a_collector_of_its_own_and_leaves_none(cupti: Cupti):
         ("enable", RuntimeError("CUPTI could not load nvperf"), "these counters: CUPTI could not load nvperf.$"),
     ],
 )
-def test_a_failure_is_one_sentence_and_the_collector_is_gone(cupti: Cupti, step: str, error: Exception, sentence: str):
+def test_a_failure_is_one_sentence_and_the_collector_is_gone(cupti, step, error, sentence):
     cupti.failing, cupti.error = step, error
     with pytest.raises(SamplingFailed, match=sentence):
         CuptiSampler(0).record(["a", "b"], 100_000, lambda: RAN)
     assert (cupti.calls[-1][0] == "disable") == (step != "enable")
 
 
-def test_a_package_without_pm_sampling_is_too_old(monkeypatch: pytest.MonkeyPatch):
+def test_a_package_without_pm_sampling_is_too_old(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupti", ModuleType("cupti"))
     monkeypatch.delitem(sys.modules, "cupti.pm_sampling", raising=False)
     with pytest.raises(SamplingFailed, match=r'cannot be used \(.*\); .* pip install "cupti-python>=13.4"\.$'):
         CuptiSampler(0).record(["a"], 100_000, lambda: RAN)
 
 
-def test_lost_records_are_an_overflow(cupti: Cupti):
+def test_lost_records_are_an_overflow(cupti):
     cupti.failing, cupti.error = "decode", MemoryError("Record overflow in the hardware buffer.")
     with pytest.raises(Overflow):
         CuptiSampler(0).record(["a", "b"], 100_000, lambda: RAN)
     assert cupti.calls[-1][0] == "disable"
 
 
-def test_a_window_that_fails_still_stops_the_sampling(cupti: Cupti):
+def test_a_window_that_fails_still_stops_the_sampling(cupti):
     def broken() -> Launched:
         raise RuntimeError("an illegal memory access")
 

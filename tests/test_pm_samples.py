@@ -28,7 +28,7 @@ def metric(name: str, reduce: Reduction, canonical: str = "dram_pct") -> Sampled
 
 
 @given(st.integers(0, 30), st.integers(3, 60), st.integers(0, 30))
-def test_idle_ends_are_dropped_and_nothing_between_them(before: int, inside: int, after: int):
+def test_idle_ends_are_dropped_and_nothing_between_them(before, inside, after):
     found = trim(series([idle()] * before + [working()] * inside + [idle()] * after), WINDOW)
     assert found is not None
     assert (len(found.whole), len(found.inner)) == (inside, inside - 2)
@@ -37,7 +37,7 @@ def test_idle_ends_are_dropped_and_nothing_between_them(before: int, inside: int
 
 
 @given(st.lists(st.sampled_from([0.0, 3.0]), min_size=1, max_size=40))
-def test_a_card_that_did_nothing_has_no_window(busy: list[float]):
+def test_a_card_that_did_nothing_has_no_window(busy):
     rows = [idle() | {"busy": value} for value in busy]
     assert trim(series(rows), WINDOW) is None
     assert "another GPU" in str(objection(None, WINDOW, 1, 1))
@@ -53,7 +53,7 @@ def test_idle_time_inside_the_window_counts():
 
 
 @given(st.lists(finite, min_size=23, max_size=60), st.integers(0, 5), st.integers(0, 5))
-def test_totals_keep_every_working_sample_and_ignore_the_idle_ones(bytes_moved: list[float], before: int, after: int):
+def test_totals_keep_every_working_sample_and_ignore_the_idle_ones(bytes_moved, before, after):
     rows = [idle(bytes=0)] * before + [working(bytes=b) for b in bytes_moved] + [idle(bytes=0)] * after
     found = trim(series(rows), WINDOW)
     assert found is not None
@@ -62,7 +62,7 @@ def test_totals_keep_every_working_sample_and_ignore_the_idle_ones(bytes_moved: 
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.integers(1, 10**6)), min_size=3, max_size=30))
-def test_a_mean_is_weighted_by_the_length_of_the_samples(samples: list[tuple[float, int]]):
+def test_a_mean_is_weighted_by_the_length_of_the_samples(samples):
     ends, clock = [], 1
     for _, length in samples:
         clock += length
@@ -74,7 +74,7 @@ def test_a_mean_is_weighted_by_the_length_of_the_samples(samples: list[tuple[flo
 
 
 @given(st.floats(0, 100), st.floats(1, 100))
-def test_over_active_time_a_value_is_that_of_the_sms_with_work(pct: float, active: float):
+def test_over_active_time_a_value_is_that_of_the_sms_with_work(pct, active):
     found = trim(series([working(x=pct * active / 100) | {"active": active}] * 30), WINDOW)
     assert found is not None
     assert values_per_metric(found, [metric("x", "active")], 1)["dram_pct"][1] == pytest.approx(pct)
@@ -82,7 +82,7 @@ def test_over_active_time_a_value_is_that_of_the_sms_with_work(pct: float, activ
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 @pytest.mark.parametrize("reduce", ["mean", "active", "launch"])
-def test_a_sample_without_a_number_makes_the_metric_unavailable(value: float, reduce: Reduction):
+def test_a_sample_without_a_number_makes_the_metric_unavailable(value, reduce):
     rows = [working(x=1)] * 15 + [working(x=value)] + [working(x=1)] * 15
     found = trim(series(rows), WINDOW)
     assert found is not None
@@ -97,7 +97,7 @@ def test_of_several_entries_for_a_metric_the_largest_counts():
 
 
 @given(st.integers(1, 50), st.integers(1, 10**6), st.sampled_from([1, 2, 4, 8, 16]))
-def test_the_blocks_of_the_launches_prove_the_window(launches: int, blocks: int, ctas: int):
+def test_the_blocks_of_the_launches_prove_the_window(launches, blocks, ctas):
     found = trim(series([working(blocks=launches * blocks * ctas / 40)] * 40), WINDOW)
     assert found is not None
     assert objection(found, WINDOW, launches, blocks) is None
@@ -118,7 +118,7 @@ def test_a_window_of_few_samples_is_refused():
 
 
 @given(st.integers(1, MAX_INTERVAL_NS))
-def test_the_interval_doubles_until_none_is_left(interval: int):
+def test_the_interval_doubles_until_none_is_left(interval):
     steps, now = 0, longer_interval(interval)
     while now is not None:
         assert now <= MAX_INTERVAL_NS
@@ -127,7 +127,7 @@ def test_the_interval_doubles_until_none_is_left(interval: int):
 
 
 @given(st.floats(0.01, 1e5))
-def test_the_samples_of_a_long_window_fit(window_ms: float):
+def test_the_samples_of_a_long_window_fit(window_ms):
     interval = fitting_interval(20_000, window_ms)
     assert window_ms * 1e6 / interval <= MAX_SAMPLES
     assert interval == 20_000 or window_ms * 1e6 / (interval / 2) > MAX_SAMPLES

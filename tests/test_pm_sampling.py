@@ -24,7 +24,7 @@ def softmax() -> PmRequest:
 @pytest.mark.parametrize(
     ("package", "command"), [("torch", 'pip install "kdiag[gpu]"'), ("cupti", 'pip install "cupti-python>=13.4"')]
 )
-def test_a_missing_package_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch, package: str, command: str):
+def test_a_missing_package_is_named_with_what_to_do(monkeypatch, package, command):
     monkeypatch.setattr(pm_sampling, "find_spec", lambda name: None if name == package else object())
     answer = pm_sampling.sample(softmax())
     assert isinstance(answer, NoCounters)
@@ -39,7 +39,7 @@ def test_a_missing_package_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPa
         ("no answer within 120 s", "Sampling the counters failed: no answer within 120 s."),
     ],
 )
-def test_a_child_that_died_becomes_one_sentence(monkeypatch: pytest.MonkeyPatch, message: str, reason: str):
+def test_a_child_that_died_becomes_one_sentence(monkeypatch, message, reason):
     pytest.importorskip("torch")
     pytest.importorskip("cuda.tile")
     monkeypatch.setattr(pm_sampling, "find_spec", lambda name: object())
@@ -48,7 +48,7 @@ def test_a_child_that_died_becomes_one_sentence(monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.fixture
-def launches(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def launches(monkeypatch) -> ModuleType:
     """`pm_launches` with a `ct.launch` that only counts."""
     pytest.importorskip("torch")
     ct = pytest.importorskip("cuda.tile")
@@ -58,7 +58,7 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return pm_launches
 
 
-def test_what_runs_inside_is_recorded_with_its_arguments(launches: ModuleType):
+def test_what_runs_inside_is_recorded_with_its_arguments(launches):
     import cuda.tile as ct
 
     @ct.kernel
@@ -74,7 +74,7 @@ def test_what_runs_inside_is_recorded_with_its_arguments(launches: ModuleType):
     assert found[0].options == {"programmatic_dependent_launch": True}
 
 
-def test_the_fingerprint_tells_changed_data(launches: ModuleType):
+def test_the_fingerprint_tells_changed_data(launches):
     import torch
 
     data = torch.ones(8)
@@ -89,9 +89,7 @@ def test_the_fingerprint_tells_changed_data(launches: ModuleType):
     ("kernel", "reason"),
     [("layer_norm", "did not launch layer_norm: it launched softmax_kernel"), ("softmax_kernel", None), ("", None)],
 )
-def test_the_kernel_is_found_among_the_launches(
-    launches: ModuleType, monkeypatch: pytest.MonkeyPatch, kernel: str, reason: str | None
-):
+def test_the_kernel_is_found_among_the_launches(launches, monkeypatch, kernel, reason):
     import torch
 
     from kdiag.executors.pm_sampling import job as pm_jobs

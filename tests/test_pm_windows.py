@@ -84,7 +84,7 @@ RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("pm_*.json.xz"))
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
-def test_a_recorded_window_of_a_real_card_is_accepted_and_says_what_it_must(path: Path):
+def test_a_recorded_window_of_a_real_card_is_accepted_and_says_what_it_must(path):
     played = json.loads(lzma.decompress(path.read_bytes()))
     recorded = Series(
         tuple(played["names"]),
@@ -114,7 +114,7 @@ def architectures() -> list[str]:
 
 
 @pytest.mark.parametrize("architecture", architectures())
-def test_every_set_of_metrics_holds_what_a_diagnosis_starts_from(architecture: str):
+def test_every_set_of_metrics_holds_what_a_diagnosis_starts_from(architecture):
     found = load_metric_set(architecture)
     assert found is not None
     assert found.architecture == architecture
@@ -152,7 +152,7 @@ def test_a_card_that_is_like_another_differs_by_what_its_file_says():
         ({"run": [{"pass": "default", "metrics": [{"name": "x", "metric": "dram_pct", "reduce": "max"}]}]}, "max"),
     ],
 )
-def test_a_wrong_set_of_metrics_is_refused(change: dict[str, object], complaint: str):
+def test_a_wrong_set_of_metrics_is_refused(change, complaint):
     text = files("kdiag.rules").joinpath("pm_sampling", "sm_90.toml").read_text()
     with pytest.raises(MetricSetError, match=complaint):
         parse(tomllib.loads(text) | change)

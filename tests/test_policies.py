@@ -13,7 +13,7 @@ from verdict_cases import ADAPTIVE, GOING, OPTIMIZE_LOOP, POLICIES, RIGHT, TILEG
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
-def test_every_figure_of_a_policy_has_a_source(policy: load_policies.Policy):
+def test_every_figure_of_a_policy_has_a_source(policy):
     assert {"keep_pct", "slower_pct", "iteration_s"} <= set(policy.sources)
     assert all(policy.sources.values())
     assert policy.name in load_policies.names()
@@ -36,7 +36,7 @@ def test_an_unknown_policy_is_refused_with_the_known_ones():
         ("keep_pct = 5.0", "a value and a source"),
     ],
 )
-def test_a_broken_policy_file_is_refused(text: str, problem: str):
+def test_a_broken_policy_file_is_refused(text, problem):
     with pytest.raises(PolicyError, match=problem):
         load_policies.parse("p", text)
 
@@ -81,7 +81,7 @@ ROWS: list[Row] = [
 
 
 @pytest.mark.parametrize("case", ROWS, ids=lambda case: case[0].name)
-def test_a_row_of_a_policy(case: Row):
+def test_a_row_of_a_policy(case):
     policy, outcomes, progress, decision, stops = case
     done = [row(0, "keep")]
     for n, facts in enumerate(outcomes, 1):
@@ -95,7 +95,7 @@ def test_a_row_of_a_policy(case: Row):
 @pytest.mark.parametrize(
     ("policy", "asks"), [(TILEGYM, ["scheduling", "unknown"]), (OPTIMIZE_LOOP, []), (ADAPTIVE, [])]
 )
-def test_who_decides_at_which_bottleneck(policy: Policy, asks: list[str]):
+def test_who_decides_at_which_bottleneck(policy, asks):
     classes = ["memory", "compute", "latency", "scheduling", "host", "balanced", "unknown"]
     assert [bottleneck for bottleneck in classes if asks_user(policy, bottleneck)] == asks
 

@@ -1,7 +1,6 @@
 """`kdiag profile` as a user meets it: the table, the JSON object, failures."""
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -69,7 +68,7 @@ def test_json_has_the_promised_shape():
     assert set(roofline.values()) == {None}
 
 
-def test_table_fits_a_hundred_columns(capsys: pytest.CaptureFixture[str]):
+def test_table_fits_a_hundred_columns(capsys):
     terminal_profile.render(PROFILE)
     printed = capsys.readouterr().out
     assert max(len(line) for line in printed.splitlines()) <= 100
@@ -86,13 +85,13 @@ def test_table_fits_a_hundred_columns(capsys: pytest.CaptureFixture[str]):
     assert "nothing was measured of this launch" in printed
 
 
-def test_a_narrow_table_keeps_number_and_kernel(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def test_a_narrow_table_keeps_number_and_kernel(capsys, monkeypatch):
     monkeypatch.setattr(stdout, "PIPED_WIDTH", 80)
     terminal_profile.render(PROFILE)
     assert "\n2 a_rather" in capsys.readouterr().out
 
 
-def test_a_report_that_is_none_is_a_foreseen_failure(tmp_path: Path):
+def test_a_report_that_is_none_is_a_foreseen_failure(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("not a report")
     result = CliRunner().invoke(command, [str(path)])

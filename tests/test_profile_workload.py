@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kdiag import cli
-from ncu_machine import FILL, SOFTMAX, Machine, machine
+from ncu_machine import FILL, SOFTMAX, machine
 
 __all__ = ["machine"]
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -22,7 +22,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, ob
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("what", ["matmul_fp32", "matmul_fp32/matmul.py", "matmul_fp32/workload.py"])
-def test_the_compiler_alone_names_the_line(what: str, capsys: pytest.CaptureFixture[str]):
+def test_the_compiler_alone_names_the_line(what, capsys):
     pytest.importorskip("cuda.tile")
     (kernel,) = printed(capsys, str(EXAMPLES / what), "--target", "sm_100")["kernels"]
     cause = kernel["causes"][0]
@@ -33,7 +33,7 @@ def test_the_compiler_alone_names_the_line(what: str, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.compiler
-def test_a_report_with_its_workload(capsys: pytest.CaptureFixture[str]):
+def test_a_report_with_its_workload(capsys):
     pytest.importorskip("cuda.tile")
     folder = EXAMPLES / "softmax"
     (kernel,) = printed(capsys, str(folder / "softmax.ncu-repz"), "--workload", str(folder))["kernels"]
@@ -58,20 +58,20 @@ def test_a_report_with_its_workload(capsys: pytest.CaptureFixture[str]):
         ),
     ],
 )
-def test_what_cannot_be_profiled(arguments: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str]):
+def test_what_cannot_be_profiled(arguments, code, sentence, capsys):
     assert cli.run(["profile", *arguments]) == code
     said = capsys.readouterr()
     assert sentence in said.err
     assert said.out == ""
 
 
-def test_a_kernel_without_a_workload(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_kernel_without_a_workload(tmp_path, capsys):
     shutil.copy(EXAMPLES / "softmax" / "softmax.py", tmp_path)
     assert cli.run(["profile", str(tmp_path / "softmax.py"), "--target", "sm_90"]) == 1
     assert "name a workload with --workload" in capsys.readouterr().err
 
 
-def test_a_program_under_the_profiler(machine: Machine, capsys: pytest.CaptureFixture[str]):
+def test_a_program_under_the_profiler(machine, capsys):
     machine.plays("good", FILL, SOFTMAX)
     assert cli.run(["profile", "--json", "--", sys.executable, "-c", "print('its own words')"]) == 0
     said = capsys.readouterr()
@@ -81,7 +81,7 @@ def test_a_program_under_the_profiler(machine: Machine, capsys: pytest.CaptureFi
     assert "its own words" in said.err
 
 
-def test_a_program_that_fails_by_itself(machine: Machine, capsys: pytest.CaptureFixture[str]):
+def test_a_program_that_fails_by_itself(machine, capsys):
     machine.plays("good")
     assert cli.run(["profile", "--", sys.executable, "-c", "raise SystemExit(3)"]) == 1
     assert "exit code 3" in capsys.readouterr().err

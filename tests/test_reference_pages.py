@@ -2,12 +2,10 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
 from edit_compilation import compile_to_cubin
-from kdiag.executors.edits.base import Edit
 from kdiag.executors.edits.reference_section import with_examples
 from kdiag.executors.edits.registry import EDITS, EXECUTORS
 from kdiag.rules.load_references import Page, load
@@ -22,7 +20,7 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=EXECUTORS)
-def test_before_and_after_is_what_the_examples_say(edit: Edit):
+def test_before_and_after_is_what_the_examples_say(edit):
     page = load()[edit.id]
     written = with_examples(page).sections
     section = written["Before and after"]
@@ -55,7 +53,7 @@ def kernels(block: str) -> list[str]:
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("block", BLOCKS)
-def test_code_on_a_page_compiles(block: str, tmp_path: Path):
+def test_code_on_a_page_compiles(block, tmp_path):
     pytest.importorskip("cuda.tile")
     pytest.importorskip("torch")
     names = kernels(block)

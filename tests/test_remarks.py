@@ -48,13 +48,13 @@ def test_a_selected_instruction_keeps_its_shape():
 
 
 @given(st.integers(0, len(REJECTED + SELECTED)))
-def test_a_file_cut_anywhere_never_invents_a_remark(cut: int):
+def test_a_file_cut_anywhere_never_invents_a_remark(cut):
     whole = parse(REJECTED + SELECTED)
     assert {remark.where for remark in parse((REJECTED + SELECTED)[:cut])} <= {remark.where for remark in whole}
 
 
 @given(st.text())
-def test_any_text_is_read_without_failure(text: str):
+def test_any_text_is_read_without_failure(text):
     parse("--- !Passed\n" + text)
 
 

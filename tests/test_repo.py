@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("isolated_git")
 # ---- the user's checkout
 
 
-def test_a_whole_run_leaves_the_users_checkout_byte_identical(checkout: Path):
+def test_a_whole_run_leaves_the_users_checkout_byte_identical(checkout):
     (checkout / "stashed.txt").write_text("put away")
     git(checkout, "add", "stashed.txt")
     git(checkout, "stash")
@@ -45,7 +45,7 @@ def test_a_whole_run_leaves_the_users_checkout_byte_identical(checkout: Path):
     assert git(checkout, "show", f"{worktree.branch}:ops/kernel.py") == "faster"
 
 
-def test_the_users_hooks_do_not_run_and_nothing_is_signed(checkout: Path):
+def test_the_users_hooks_do_not_run_and_nothing_is_signed(checkout):
     for name in ("post-checkout", "pre-commit", "commit-msg", "post-commit", "reference-transaction"):
         hook = checkout / ".git" / "hooks" / name
         hook.parent.mkdir(exist_ok=True)
@@ -60,14 +60,14 @@ def test_the_users_hooks_do_not_run_and_nothing_is_signed(checkout: Path):
 
 
 @pytest.mark.parametrize("key", ["branch.autoSetupMerge", "worktree.useRelativePaths", "submodule.recurse"])
-def test_settings_that_make_git_write_configuration_do_not(checkout: Path, key: str):
+def test_settings_that_make_git_write_configuration_do_not(checkout, key):
     git(checkout, "config", key, "true")
     before = (checkout / ".git" / "config").read_bytes()
     opened(checkout)
     assert (checkout / ".git" / "config").read_bytes() == before
 
 
-def test_the_variables_of_a_surrounding_git_are_not_inherited(checkout: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_variables_of_a_surrounding_git_are_not_inherited(checkout, monkeypatch):
     for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX"):
         monkeypatch.setenv(name, str(checkout.parent / "elsewhere"))
     assert opened(checkout).repository == checkout
@@ -77,7 +77,7 @@ def test_the_variables_of_a_surrounding_git_are_not_inherited(checkout: Path, mo
 
 
 @given(source=st.text(st.characters(codec="utf-8")))
-def test_a_source_is_written_byte_for_byte(tmp_path_factory: pytest.TempPathFactory, source: str):
+def test_a_source_is_written_byte_for_byte(tmp_path_factory, source):
     folder = tmp_path_factory.mktemp("w")
     worktree = repo.Worktree(folder, "b", "0", Path("kernel.py"), folder)
     repo.write(worktree, source)
@@ -85,7 +85,7 @@ def test_a_source_is_written_byte_for_byte(tmp_path_factory: pytest.TempPathFact
     assert worktree.file.read_bytes() == source.encode()
 
 
-def test_commit_takes_the_target_alone_and_falls_back_to_its_own_author(checkout: Path):
+def test_commit_takes_the_target_alone_and_falls_back_to_its_own_author(checkout):
     worktree = opened(checkout)
     repo.write(worktree, "faster\n")
     (worktree.path / "test_kernel.py").write_text("tampered\n")
@@ -100,7 +100,7 @@ def test_commit_takes_the_target_alone_and_falls_back_to_its_own_author(checkout
     assert repo.changed_files(worktree) == ("test_kernel.py", "stray.txt")
 
 
-def test_the_users_own_identity_is_used_where_there_is_one(checkout: Path):
+def test_the_users_own_identity_is_used_where_there_is_one(checkout):
     git(checkout, "config", "user.name", "Ada")
     worktree = opened(checkout)
     repo.write(worktree, "faster\n")
@@ -108,7 +108,7 @@ def test_the_users_own_identity_is_used_where_there_is_one(checkout: Path):
     assert git(checkout, "show", "--no-patch", "--format=%an <%ae>", made) == "Ada <kdiag@localhost>"
 
 
-def test_changed_files_sees_everything_but_the_target_and_notes(checkout: Path):
+def test_changed_files_sees_everything_but_the_target_and_notes(checkout):
     worktree = opened(checkout)
     repo.write(worktree, "faster\n")
     notes = repo.sandbox(worktree)
@@ -123,7 +123,7 @@ def test_changed_files_sees_everything_but_the_target_and_notes(checkout: Path):
     assert set(repo.changed_files(worktree)) == {"test_kernel.py", "ops/neuer name.py", "conftest.py"}
 
 
-def test_revert_restores_a_target_that_was_edited_staged_or_deleted(checkout: Path):
+def test_revert_restores_a_target_that_was_edited_staged_or_deleted(checkout):
     worktree = opened(checkout)
     repo.write(worktree, "broken\n")
     git(worktree.path, "add", ".")
@@ -135,7 +135,7 @@ def test_revert_restores_a_target_that_was_edited_staged_or_deleted(checkout: Pa
     assert repo.patch(worktree) == ""
 
 
-def test_a_patch_applies_to_the_users_checkout(checkout: Path):
+def test_a_patch_applies_to_the_users_checkout(checkout):
     git(checkout, "config", "diff.noprefix", "true")
     worktree = opened(checkout)
     repo.write(worktree, KERNEL.replace("1", "2"))
@@ -143,7 +143,7 @@ def test_a_patch_applies_to_the_users_checkout(checkout: Path):
     assert (checkout / "ops" / "kernel.py").read_text() == KERNEL.replace("1", "2")
 
 
-def test_stale_byte_code_is_dropped_with_each_edit(checkout: Path):
+def test_stale_byte_code_is_dropped_with_each_edit(checkout):
     worktree = opened(checkout)
     cache = worktree.path / "ops" / "__pycache__"
     cache.mkdir()
@@ -154,7 +154,7 @@ def test_stale_byte_code_is_dropped_with_each_edit(checkout: Path):
         assert [path.name for path in cache.iterdir()] == ["kernel_two.cpython-311.pyc"]
 
 
-def test_hash_files_notices_change_addition_and_loss(tmp_path: Path):
+def test_hash_files_notices_change_addition_and_loss(tmp_path):
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_a.py").write_text("a")
     watched = [tmp_path / "tests", tmp_path / "workload.py"]

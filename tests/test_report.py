@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -108,7 +107,7 @@ def test_a_launch_that_was_never_measured():
 
 
 @pytest.mark.parametrize("path", PUBLIC, ids=lambda path: path.name[:40])
-def test_other_peoples_reports(path: Path, tmp_path: Path):
+def test_other_peoples_reports(path, tmp_path):
     copy = tmp_path / "report.ncu-rep"
     shutil.copy(path, copy)
     try:

@@ -51,11 +51,11 @@ def refusal(path: Path, content: bytes | None = None) -> str:
         (b"==PROF== Connected\n==WARNING== No kernels were profiled.\n", "an ncu run that profiled no launch"),
     ],
 )
-def test_what_is_no_report(tmp_path: Path, content: bytes, sentence: str):
+def test_what_is_no_report(tmp_path, content, sentence):
     assert sentence in refusal(tmp_path / "some.ncu-rep", content)
 
 
-def test_other_kinds_of_files(tmp_path: Path):
+def test_other_kinds_of_files(tmp_path):
     database = tmp_path / "trace.sqlite"
     with sqlite3.connect(database) as connection:
         connection.execute("create table t (x)")
@@ -64,12 +64,12 @@ def test_other_kinds_of_files(tmp_path: Path):
     assert "is not an Nsight Compute report: give" in refusal(tmp_path / "notes.txt", b"hello\n")
 
 
-def test_what_cannot_be_opened(tmp_path: Path):
+def test_what_cannot_be_opened(tmp_path):
     assert "cannot be read, it is not a file" in refusal(tmp_path)
     assert "cannot be read: No such file" in refusal(tmp_path / "missing.ncu-rep")
 
 
-def test_the_container(tmp_path: Path):
+def test_the_container(tmp_path):
     content = REPORT
     with io.BytesIO(REPORT) as stream:
         assert read_container(stream, len(content)) == Container(7, 1, whole=True)
@@ -79,7 +79,7 @@ def test_the_container(tmp_path: Path):
     assert "cut off or damaged" in refusal(cut, content + b"\1")
 
 
-def test_a_compressed_report(tmp_path: Path):
+def test_a_compressed_report(tmp_path):
     packed = tmp_path / "report.ncu-repz"
     packed.write_bytes(PACKED.read_bytes())
     plain = tmp_path / "report.ncu-rep"
@@ -113,7 +113,7 @@ def test_a_result_without_a_kernel_is_called_what_it_is():
     assert (found["symbol"], found["base_name"], found["whole"], found["figures"]) == ("range", "range", True, {})
 
 
-def test_a_file_that_ends_the_native_reader_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_that_ends_the_native_reader_is_damaged(tmp_path, monkeypatch):
     """Some flipped bits abort NVIDIA's reader; a reader that aborts over everything stands for it."""
     package = tmp_path / "ncu_report.py"
     package.write_text("import os\n\n\ndef load_report(path):\n    os.abort()\n")
@@ -123,7 +123,7 @@ def test_a_file_that_ends_the_native_reader_is_damaged(tmp_path: Path, monkeypat
 
 
 @needs_data
-def test_a_report_that_is_cut_off(tmp_path: Path):
+def test_a_report_that_is_cut_off(tmp_path):
     path = tmp_path / "cut.ncu-rep"
     message = refusal(path, LEAN.read_bytes()[:1_000_000])
     assert "damaged: 1 of its launches can be read; copy or record it again, or choose whole" in message
@@ -132,7 +132,7 @@ def test_a_report_that_is_cut_off(tmp_path: Path):
     assert read_launches(path, launch_index=0) == (launch,)
 
 
-def test_what_the_native_reader_logs_is_not_shown(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+def test_what_the_native_reader_logs_is_not_shown(tmp_path, capfd):
     content = bytearray(REPORT)
     content[len(content) // 2 :: 97] = b"\xff" * len(content[len(content) // 2 :: 97])
     path = tmp_path / "log.ncu-rep"
@@ -143,7 +143,7 @@ def test_what_the_native_reader_logs_is_not_shown(tmp_path: Path, capfd: pytest.
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_mutated_reports(tmp_path: Path, seed: int):
+def test_mutated_reports(tmp_path, seed):
     chance = random.Random(seed)
     content = bytearray(REPORT)
     for _ in range(chance.choice([1, 10, 100])):

@@ -81,7 +81,7 @@ def check_wide(launches: tuple[ReportLaunch, ...]):
     assert first.share_pct == pytest.approx(100 * 176.832 / 1176.832)
 
 
-def test_one_row_a_launch(tmp_path: Path):
+def test_one_row_a_launch(tmp_path):
     check_wide(read(tmp_path, WIDE))
 
 
@@ -102,16 +102,16 @@ BANNER = '==PROF== Connected to process 7\nstep 1, "loss", 3\n'
     ],
     ids=["banner", "same line", "crlf", "cr", "between rows", "twice", "again without units", "no line end"],
 )
-def test_what_stands_around_the_rows(tmp_path: Path, text: str):
+def test_what_stands_around_the_rows(tmp_path, text):
     check_wide(read(tmp_path, text))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
-def test_encodings(tmp_path: Path, encoding: str):
+def test_encodings(tmp_path, encoding):
     check_wide(read(tmp_path, (BANNER + WIDE).encode(encoding)))
 
 
-def test_a_file_that_a_table_program_wrote(tmp_path: Path):
+def test_a_file_that_a_table_program_wrote(tmp_path):
     import csv
     import io
 
@@ -122,7 +122,7 @@ def test_a_file_that_a_table_program_wrote(tmp_path: Path):
         check_wide(read(tmp_path, out.getvalue()))
 
 
-def test_one_row_a_metric(tmp_path: Path):
+def test_one_row_a_metric(tmp_path):
     first, second = read(tmp_path, LONG)
     assert values(first, "duration_us", "memory_pct", "block_size") == [549.98, 54.76, 128]
     assert values(second, "duration_us", "memory_pct") == [1.25, None]
@@ -130,7 +130,7 @@ def test_one_row_a_metric(tmp_path: Path):
     assert read(tmp_path, "".join([*again[:3], again[0], *again[3:]])) == (first, second)
 
 
-def test_numbers_that_could_be_two_are_none(tmp_path: Path):
+def test_numbers_that_could_be_two_are_none(tmp_path):
     header, units, row = WIDE.splitlines(keepends=True)[:3]
     row = row.replace('"0.268461","60.541755","0.176832","32,768"', '"1,234","n/a","1,250",""')
     (launch,) = read(tmp_path, header + units + row)
@@ -140,33 +140,33 @@ def test_numbers_that_could_be_two_are_none(tmp_path: Path):
 
 
 @pytest.mark.parametrize("unit", ["", "%", "byte", "fortnight"])
-def test_a_time_in_another_unit_is_no_time(tmp_path: Path, unit: str):
+def test_a_time_in_another_unit_is_no_time(tmp_path, unit):
     launch = read(tmp_path, WIDE.replace('"ms"', f'"{unit}"'))[0]
     assert values(launch, "duration_us", "dram_pct") == [None, 60.541755]
     assert launch.share_pct is None
 
 
-def test_a_launch_that_was_never_measured(tmp_path: Path):
+def test_a_launch_that_was_never_measured(tmp_path):
     launch = read(tmp_path, WIDE.replace('"0.176832"', '"(!) nan"').replace("60.541755", "0"))[0]
     assert values(launch, "duration_us", "dram_pct", "dram_read_bytes", "grid_size") == [None, None, None, 32768]
 
 
 @pytest.mark.parametrize("cut", [30, 6])
-def test_a_row_that_is_cut(tmp_path: Path, cut: int):
+def test_a_row_that_is_cut(tmp_path, cut):
     with pytest.raises(ReportError, match="cut off or damaged at line 4; copy or record it again, or choose"):
         read(tmp_path, WIDE[:-cut])
     path = tmp_path / "report.csv"
     assert [launch.name for launch in read_launches(path, launch_index=0)] == ["softmax_k"]
 
 
-def test_a_number_that_may_be_cut(tmp_path: Path):
+def test_a_number_that_may_be_cut(tmp_path):
     text = "".join(WIDE.splitlines(keepends=True)[:3]).replace('"32,768"', "32768").replace(', 1, 1)"', ')"')
     assert len(read(tmp_path, text)) == 1
     with pytest.raises(ReportError, match="cut off or damaged at line 3; copy or record it again"):
         read(tmp_path, text.removesuffix("\n"))
 
 
-def test_tables_for_people(tmp_path: Path):
+def test_tables_for_people(tmp_path):
     first, second = read(tmp_path, TABLE)
     assert (first.name, second.name) == ("softmax_k", "mm_k")
     assert [constant.value for constant in first.constants] == [4096]
@@ -176,7 +176,7 @@ def test_tables_for_people(tmp_path: Path):
 
 
 @given(st.text(max_size=200), st.integers(0, len(WIDE)), st.integers(0, 50))
-def test_no_text_breaks_the_readers(junk: str, at: int, length: int):
+def test_no_text_breaks_the_readers(junk, at, length):
     for text, parse in ((WIDE, read_csv), (LONG, read_csv), (TABLE, read_table)):
         for launch in parse(text[:at] + junk + text[at + length :]).launches:
             for metric in load_metrics().values():
@@ -228,14 +228,14 @@ EYE = {
 
 @needs_data
 @pytest.mark.parametrize("name", EYE)
-def test_other_peoples_printed_reports(name: str):
+def test_other_peoples_printed_reports(name):
     count, index, figures = EYE[name]
     launches = read_launches(DATA / "public" / name)
     assert len(launches) == count
     assert {each: number(launches[index].observations, each) for each in figures} == figures
 
 
-def test_every_row_of_the_wide_form_is_a_launch(tmp_path: Path):
+def test_every_row_of_the_wide_form_is_a_launch(tmp_path):
     """Process numbers come again in other containers, and IDs in every run."""
     path = tmp_path / "two.csv"
     row = '"0","1","python","127.0.0.1","k","1","7","(1, 1, 1)","(8, 1, 1)","0","9.0"'

@@ -32,7 +32,7 @@ from kdiag.rules.load_metrics import load_metrics
         (3.15, "", "waves", 3.15),
     ],
 )
-def test_units_with_one_meaning(value: float, unit: str, wanted: str, expected: float):
+def test_units_with_one_meaning(value, unit, wanted, expected):
     assert convert(value, unit, wanted) == expected
 
 
@@ -40,7 +40,7 @@ def test_units_with_one_meaning(value: float, unit: str, wanted: str, expected: 
     ("unit", "wanted"),
     [("%", "us"), ("", "us"), ("byte", "us"), ("furlong", "us"), ("Gbyte", "byte/s"), ("byte/s", "byte"), ("ns", "%")],
 )
-def test_a_unit_of_something_else_is_no_figure(unit: str, wanted: str):
+def test_a_unit_of_something_else_is_no_figure(unit, wanted):
     assert convert(1.0, unit, wanted) is None
 
 
@@ -62,7 +62,7 @@ def test_kdiags_own_units_are_understood():
         (["Kernel", "n/a", "(!) nan"], None),
     ],
 )
-def test_what_proves_the_decimal_point(texts: list[str], mark: str | None):
+def test_what_proves_the_decimal_point(texts, mark):
     assert decimal_mark(texts) == mark
 
 
@@ -79,17 +79,17 @@ def test_numbers_by_the_decimal_point():
 @pytest.mark.parametrize(
     "text", ["", "n/a", "no data", "CachePreferNone", "(128, 1, 1)", "1;2;3", "12 (3; 4)", "1 2", "0x10"]
 )
-def test_text_is_no_number(text: str):
+def test_text_is_no_number(text):
     assert parse_number(text, ".") is None
 
 
 @pytest.mark.parametrize("text", ["nan", "(!) nan", "-nan", "NaN"])
-def test_nan_is_seen(text: str):
+def test_nan_is_seen(text):
     assert math.isnan(parse_number(text, ".") or 0.0)
 
 
 @given(st.floats(0, 1e15), st.sampled_from([".", ","]))
-def test_what_is_printed_is_read_back(value: float, mark: str):
+def test_what_is_printed_is_read_back(value, mark):
     printed = f"{value:,.6f}"
     if mark == ",":
         printed = printed.translate(str.maketrans(",.", ".,"))
@@ -98,7 +98,7 @@ def test_what_is_printed_is_read_back(value: float, mark: str):
 
 
 @given(st.text(max_size=30), st.text(max_size=12))
-def test_no_text_breaks_the_readers(text: str, unit: str):
+def test_no_text_breaks_the_readers(text, unit):
     number = parse_number(text, decimal_mark([text]))
     assert number is None or convert(number, unit, "us") is None or parse_unit(unit) is not None
 
@@ -118,12 +118,12 @@ def test_no_text_breaks_the_readers(text: str, unit: str):
         (300, "registers"),
     ],
 )
-def test_what_cannot_be_a_measurement(value: float, unit: str):
+def test_what_cannot_be_a_measurement(value, unit):
     assert not plausible(value, unit)
 
 
 @pytest.mark.parametrize(
     ("value", "unit"), [(0, "%"), (117.3, "%"), (5e6, "us"), (2**31 - 1, "blocks"), (4.8e12, "byte/s")]
 )
-def test_what_can(value: float, unit: str):
+def test_what_can(value, unit):
     assert plausible(value, unit)

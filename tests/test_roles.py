@@ -9,7 +9,7 @@ EXAMPLES = [(example, rule.role) for rule in load_launch_roles() for example in 
 
 
 @pytest.mark.parametrize(("symbol", "role"), EXAMPLES, ids=[symbol[:60] for symbol, _ in EXAMPLES])
-def test_every_example_has_its_role(symbol: str, role: str):
+def test_every_example_has_its_role(symbol, role):
     assert role_of(symbol) == role
 
 
@@ -39,7 +39,7 @@ def test_every_rule_is_needed():
         "range",
     ],
 )
-def test_kernels_of_the_user(symbol: str):
+def test_kernels_of_the_user(symbol):
     assert role_of(symbol) == "kernel"
 
 

@@ -76,7 +76,7 @@ def test_pipes_work_at_once_but_operand_types_share_the_tensor_cores():
 
 
 @pytest.mark.parametrize("lost", ["fp32_ops", "fp64_ops", "tensor_pct"])
-def test_no_limit_when_a_pipe_may_have_worked_uncounted(lost: str):
+def test_no_limit_when_a_pipe_may_have_worked_uncounted(lost):
     roofline = roofline_of({name: value for name, value in COUNTED.items() if name != lost}, LIMITS)
     assert (roofline.limit_us, roofline.ridge, roofline.limited_by, roofline.pipes) == (None, None, None, ())
     assert headroom_of(roofline) is None
@@ -113,7 +113,7 @@ def test_the_minimum_before_anything_was_counted_is_by_the_fastest_pipe():
 @pytest.mark.parametrize(
     ("flops", "expected"), [(9.9e9, "memory"), (1e10, "balanced"), (5e10, "balanced"), (5.1e10, "compute")]
 )
-def test_classes_by_intensity(flops: float, expected: str):
+def test_classes_by_intensity(flops, expected):
     assert roofline_of(observe(work__bytes=1e9, work__flops=flops)).intensity_class == expected
 
 

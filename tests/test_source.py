@@ -46,7 +46,7 @@ def counts(text: str, name: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_examples_are_read(path: Path):
+def test_examples_are_read(path):
     text = path.read_text("utf-8")
     facts = read_source(text, path.name)
     defined = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef) and n.decorator_list]
@@ -73,7 +73,7 @@ def test_examples_are_read(path: Path):
         ("matmul_bf16", "matmul.py", "matmul_kernel", {"loads": 2, "loads_in_loops": 2, "stores": 1, "mma": 1}),
     ],
 )
-def test_counts_of_examples(folder: str, file: str, name: str, expected: dict[str, int]):
+def test_counts_of_examples(folder, file, name, expected):
     path = Path(__file__).parents[1] / "examples" / folder / file
     assert counts(path.read_text("utf-8"), name) == expected
 
@@ -89,7 +89,7 @@ def test_counts_of_examples(folder: str, file: str, name: str, expected: dict[st
         ("import cuda.tile as tile", "tile."),
     ],
 )
-def test_every_way_to_import(imports: str, prefix: str):
+def test_every_way_to_import(imports, prefix):
     text = (
         f"{imports}\n@{prefix}kernel(occupancy=2, num_ctas=N)\ndef k(x, y, TILE: {prefix}Constant[int]):\n"
         f"    v = {prefix}load(x, ({prefix}bid(0),), (TILE,), latency=4, allow_tma=False)\n"
@@ -133,7 +133,7 @@ def test_constants_under_any_alias():
         ("t / t / t", [("/", True), ("/", True)]),
     ],
 )
-def test_math(line: str, expected: list[tuple[str, bool]]):
+def test_math(line, expected):
     found = kernel(f"t = ct.load(x, (0,), (TILE,))\n{line}")
     assert [(call.name, call.exact) for call in found.math] == expected
 
@@ -160,7 +160,7 @@ def test_called_functions_count_once_with_what_they_call():
         ("fetch(x, n)", False),
     ],
 )
-def test_indirect_gather(body: str, indirect: bool):
+def test_indirect_gather(body, indirect):
     before = "def read(a):\n    return ct.load(a, 0, 1)\ndef fetch(a, i):\n    return ct.gather(a, i)\n"
     found = kernel(body, before=before)
     gathers = [access for access in found.accesses if access.kind == "gather" and access.array != "y"]
@@ -179,7 +179,7 @@ def test_indirect_gather(body: str, indirect: bool):
         ("n", False),
     ],
 )
-def test_persistent_loop(arguments: str, persistent: bool):
+def test_persistent_loop(arguments, persistent):
     found = kernel(f"b, blocks = ct.bid(0), ct.num_blocks(0)\nfor i in range({arguments}):\n    pass")
     assert len(found.loops) == 1
     assert found.persistent is persistent
@@ -226,7 +226,7 @@ PIECES = st.sampled_from(
 @example("a\0b")
 @example("\ud800")
 @example("\ufeffx = '\\d'\n")
-def test_any_text_gives_facts_or_a_usage_error(text: str):
+def test_any_text_gives_facts_or_a_usage_error(text):
     try:
         facts = read_source(text, "any.py")
     except UsageError:

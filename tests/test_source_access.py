@@ -44,7 +44,7 @@ def pair(a):
         ("offsets(n)", "unknown", None),
     ],
 )
-def test_index_of_a_gather(index: str, form: str, step: int | None):
+def test_index_of_a_gather(index, form, step):
     found = kernel(f"ct.gather(x, {index})", before=HELPERS)
     (access,) = (access for access in found.accesses if access.array == "x")
     assert (access.form, access.step, access.index) == (form, step, index)
@@ -60,7 +60,7 @@ def test_index_of_a_gather(index: str, form: str, step: int | None):
         ("(rows(0, T),)", "affine"),
     ],
 )
-def test_index_of_a_load(index: str, form: str):
+def test_index_of_a_load(index, form):
     found = kernel(f"ct.load(x, index={index}, shape=(T, 4))", before=HELPERS)
     (access,) = (access for access in found.accesses if access.array == "x")
     assert (access.form, access.step, access.shape) == (form, None, "(T, 4)")
@@ -98,7 +98,7 @@ def test_branches_are_joined():
         ("x.tiled_view((T,)).load((0,))", "UNDETERMINED"),
     ],
 )
-def test_padding_is_looked_up(load: str, mode: str | None):
+def test_padding_is_looked_up(load, mode):
     found = kernel(f"mode = ct.PaddingMode.ZERO\n{load}", before=HELPERS, parameters="x, n, T, MODE")
     assert [access.padding_mode for access in found.accesses] == [mode]
 

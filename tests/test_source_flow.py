@@ -25,7 +25,7 @@ from source_kernels import kernel, read
         ("while True", False, "unknown", None),
     ],
 )
-def test_loops(head: str, persistent: bool, bound: str, trips: int | None):
+def test_loops(head, persistent, bound, trips):
     (loop,) = kernel(f"b = ct.bid(0)\n{head}:\n    pass", before="from elsewhere import count").loops
     assert (loop.persistent, loop.bound, loop.trips) == (persistent, bound, trips)
 
@@ -34,7 +34,7 @@ def test_loops(head: str, persistent: bool, bound: str, trips: int | None):
     ("step", "persistent"),
     [("b += ct.num_blocks(0)", True), ("b = b + ct.num_blocks(0)", True), ("b += T", True), ("b += 1", False)],
 )
-def test_a_while_loop_over_work_items_is_persistent(step: str, persistent: bool):
+def test_a_while_loop_over_work_items_is_persistent(step, persistent):
     (loop,) = kernel(f"b = ct.bid(0)\nwhile b < n:\n    ct.load(x, (b,), (T,))\n    {step}").loops
     assert loop.persistent is persistent
 
@@ -66,7 +66,7 @@ def test_depth_counts_the_loops_of_the_callers():
         ("ct.where(n > 0, ct.zeros((T,), ct.float32), 0.0)", "float32"),
     ],
 )
-def test_the_type_of_an_operand(operand: str, dtype: str | None):
+def test_the_type_of_an_operand(operand, dtype):
     before = "from elsewhere import elsewhere\ndef narrow(t):\n    return ct.exp(t).astype(ct.bfloat16)\n"
     (product,) = kernel(f"a = {operand}\nct.mma(a, a, ct.zeros((T,), ct.float32))", before=before).mma
     assert (product.x, product.y, product.x_dtype, product.y_dtype) == ("a", "a", dtype, dtype)
@@ -101,7 +101,7 @@ def place(tile, m, group):
     ("clamp", "found"), [("min(m - first, group)", 1), ("ct.minimum(m - first, group)", 1), ("4", 0)]
 )
 @pytest.mark.parametrize("body", ["place(ct.bid(0), n, 8)", "for t in range(ct.bid(0), n, 4):\n    place(t, n, 8)"])
-def test_swizzles(clamp: str, found: int, body: str):
+def test_swizzles(clamp, found, body):
     assert len(kernel(body, before=SWIZZLE.format(clamp=clamp)).swizzles) == found
 
 
@@ -147,7 +147,7 @@ def test_values_at_the_top_of_a_file_may_run_in_circles():
     assert found.accesses[0].form == "tile-index"
 
 
-def test_loops_that_take_too_long_to_follow_end_in_one_sentence(monkeypatch: pytest.MonkeyPatch):
+def test_loops_that_take_too_long_to_follow_end_in_one_sentence(monkeypatch):
     monkeypatch.setattr("kdiag.diagnose.source.flow.MAX_STATEMENTS", 9)
     with pytest.raises(UsageError, match=r"k\.py nests the loops around k"):
         kernel("for i in range(n):\n    for j in range(n):\n        x = x + i * j\n" * 4)

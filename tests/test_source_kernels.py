@@ -1,7 +1,6 @@
 """How functions become kernels, how they are launched, tuned and registered."""
 
 import ast
-from pathlib import Path
 
 import pytest
 
@@ -39,7 +38,7 @@ BODY = "def f(x, T: ct.Constant[int]):\n    ct.load(x, (0,), (T,))\n"
         ("if A:\n    @ct.kernel\n    def f(x, T: ct.Constant[int]): ct.load(x, (0,), (T,))\n", {}, ()),
     ],
 )
-def test_every_way_to_make_a_kernel(text: str, hints: dict[str, str], names: tuple[str, ...]):
+def test_every_way_to_make_a_kernel(text, hints, names):
     (found,) = read(text).kernels
     assert (found.name, found.hints, found.names) == ("f", hints, names)
     assert (found.parameters, found.constants, len(found.accesses)) == (("x", "T"), ("T",), 1)
@@ -74,7 +73,7 @@ def test_names_by_star_and_annotations_as_text():
     assert [call.name for call in found.math] == ["/"]
 
 
-def test_imports_are_found_beside_the_file(tmp_path: Path):
+def test_imports_are_found_beside_the_file(tmp_path):
     package = tmp_path / "ops"
     (package / "tiles").mkdir(parents=True)
     (package / "gelu.py").write_text(

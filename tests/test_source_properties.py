@@ -79,7 +79,7 @@ def _around(lines: list[str]) -> list[str]:
 
 @settings(deadline=None, max_examples=150)
 @given(kernels())
-def test_the_counts_are_those_of_the_pieces(made: tuple[str, Counter[str]]):
+def test_the_counts_are_those_of_the_pieces(made):
     text, counts = made
     observed = from_source(read_source(text, "k.py"), "k")
     seen = {name.removeprefix("source."): one.value for name, one in observed.items() if one.value}
@@ -92,7 +92,7 @@ def test_the_counts_are_those_of_the_pieces(made: tuple[str, Counter[str]]):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 @settings(deadline=None, max_examples=25)
 @given(data=st.data())
-def test_a_text_that_is_cut_or_changed_gives_facts_or_a_usage_error(path: Path, data: st.DataObject):
+def test_a_text_that_is_cut_or_changed_gives_facts_or_a_usage_error(path, data):
     text = path.read_text("utf-8")
     start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
     between = data.draw(st.sampled_from(["", "\n", "(", "    ", "ct.", "lambda: ", "*", ", x)"]))

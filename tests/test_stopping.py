@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from kdiag.executors.stopping import attempts, round_status, stop_reason
-from kdiag.records import VerdictName
 from verdict_cases import ADAPTIVE, GOING, OPTIMIZE_LOOP, TILEGYM, row, rows
 
 
@@ -22,7 +21,7 @@ from verdict_cases import ADAPTIVE, GOING, OPTIMIZE_LOOP, TILEGYM, row, rows
         (("no-op", "ready", "no-op"), False),
     ],
 )
-def test_two_attempts_in_a_row_without_improvement(verdicts: tuple[VerdictName, ...], stops: bool):
+def test_two_attempts_in_a_row_without_improvement(verdicts, stops):
     reason = stop_reason(TILEGYM, rows(*verdicts), GOING)
     assert (reason == "2 iterations in a row without improvement") is stops
     assert stop_reason(ADAPTIVE, rows(*verdicts), GOING) is None
@@ -42,7 +41,7 @@ def test_no_ops_do_not_count_as_iterations():
 
 
 @pytest.mark.parametrize("unknown", [{"headroom_pct": None}, {"headroom_pct": 2.0}, {"metric": None, "target": 1.0}])
-def test_what_is_unknown_or_at_the_border_ends_no_run(unknown: dict[str, float | None]):
+def test_what_is_unknown_or_at_the_border_ends_no_run(unknown):
     assert stop_reason(ADAPTIVE, rows("keep"), replace(GOING, **unknown)) is None
 
 

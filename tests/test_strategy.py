@@ -39,7 +39,7 @@ def test_a_trial_is_kept_with_what_it_did_to_the_code():
 @pytest.mark.parametrize(
     ("low", "high", "faster"), [(1.05, 1.07, True), (0.99, 1.01, False), (0.97, 1.06, None), (1.002, 1.03, None)]
 )
-def test_a_time_that_leaves_room_for_a_gain_refutes_nothing(low: float, high: float, faster: bool | None):
+def test_a_time_that_leaves_room_for_a_gain_refutes_nothing(low, high, faster):
     timing = ConfigurationTiming("a", 1.0, 1.0, (low + high) / 2, low, high, 0.005, 50)
     assert _faster(SimpleNamespace(timings=(timing,))) is faster
     assert _faster(SimpleNamespace(timings=())) is None

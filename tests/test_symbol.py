@@ -44,7 +44,7 @@ def test_scalars_are_no_constants():
         ("Kt3_Dmod_zTiles_z2I8Si32", [(0, 8, (0,))]),
     ],
 )
-def test_every_kind_of_constant(signature: str, constants: list[Any]):
+def test_every_kind_of_constant(signature, constants):
     decoded = decode(f"k_{signature}")
     assert decoded is not None
     assert decoded.parameters is not None
@@ -54,7 +54,7 @@ def test_every_kind_of_constant(signature: str, constants: list[Any]):
 @pytest.mark.parametrize(
     "signature", ["Kt9_Z3", "Kt1_A2q7", "Kt1_I", "Kt1_Cs__wffffffff_z", "Kt1_A2bf16_1", "Kt1_" + "L" * 5000]
 )
-def test_a_newer_grammar_keeps_the_name(signature: str):
+def test_a_newer_grammar_keeps_the_name(signature):
     decoded = decode(f"some_kernel_{signature}")
     assert decoded is not None
     assert (decoded.name, decoded.parameters, decoded.constants) == ("some_kernel", None, ())
@@ -71,7 +71,7 @@ def test_a_newer_grammar_keeps_the_name(signature: str):
         ("void cutlass::Kernel_K<float>(int)", "void cutlass::Kernel_K<float>(int)"),
     ],
 )
-def test_python_name(symbol: str, name: str):
+def test_python_name(symbol, name):
     assert python_name(symbol) == name
 
 
@@ -82,14 +82,14 @@ def test_naming_constants():
 
 
 @given(st.text(max_size=40), st.text("ABCDFILMPRST_0123456789abefgiklpstuvwz", max_size=60))
-def test_no_text_breaks_the_decoder(name: str, signature: str):
+def test_no_text_breaks_the_decoder(name, signature):
     decoded = decode(f"{name}_Kt1_{signature}")
     assert decoded is None or isinstance(decoded.constants, tuple)
 
 
 @pytest.mark.compiler
 @given(st.data())
-def test_against_cuda_tiles_own_mangler(data: st.DataObject):
+def test_against_cuda_tiles_own_mangler(data):
     compilation = pytest.importorskip("cuda.tile.compilation")
     import cuda.tile as ct
 

@@ -50,7 +50,7 @@ def test_the_rate_of_a_run_is_that_of_its_lowest_configuration():
         (Target("tflops", target_pct_of_peak=50.0), 70.0, 350.0),
     ],
 )
-def test_a_share_of_the_measured_peak(target: Target, usual: float | None, wanted: float | None):
+def test_a_share_of_the_measured_peak(target, usual, wanted):
     aim = goal(target, usual, MEASURED, None)
     assert aim is not None
     assert aim.wanted == wanted
@@ -81,13 +81,13 @@ def test_an_unknown_amount_of_work_is_an_error_only_where_a_target_is_named():
         ("target_pct_of_peak = 101", "above 100"),
     ],
 )
-def test_a_target_table_that_says_something_else(tmp_path: Path, text: str, problem: str):
+def test_a_target_table_that_says_something_else(tmp_path, text, problem):
     (tmp_path / "kdiag.toml").write_text(f"[target]\n{text}\n")
     with pytest.raises(WorkloadError, match=problem):
         from_toml(tmp_path)
 
 
-def test_the_command_line_goes_before_the_journal_and_that_before_the_workload(tmp_path: Path):
+def test_the_command_line_goes_before_the_journal_and_that_before_the_workload(tmp_path):
     journal.Journal.create(tmp_path / "journal.jsonl", START).close()
     table = tmp_path / "kdiag.toml"
     table.write_text("[target]\ntarget_pct_of_peak = 0.5\nmax_iterations = 9\ngpu = 'nvidia'\n")
@@ -103,7 +103,7 @@ def test_the_command_line_goes_before_the_journal_and_that_before_the_workload(t
         completed(Request(resume=tmp_path, tilegym="softmax"))
 
 
-def test_what_cannot_run_is_refused_in_a_sentence(tmp_path: Path):
+def test_what_cannot_run_is_refused_in_a_sentence(tmp_path):
     with pytest.raises(KdiagError, match="cuTile does not exist for AMD"):
         refuse_vendor("amd", None)
     with pytest.raises(KdiagError, match="no NVIDIA GPU"):

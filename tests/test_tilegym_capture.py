@@ -16,7 +16,7 @@ pytestmark = [
 
 from kdiag.diagnose.capture.call import CallRequest, launches_of_call
 from kdiag.diagnose.source.read import read_source
-from tilegym_calls import CALLS, Call
+from tilegym_calls import CALLS
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def parameters() -> dict[str, set[tuple[str, ...]]]:
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
-def test_an_operator_is_captured(call: Call, parameters: dict[str, set[tuple[str, ...]]]):
+def test_an_operator_is_captured(call, parameters):
     launches = launches_of_call(CallRequest(call.function, call.arguments, "sm_90", (str(SOURCES),)), timeout_s=120)
     for launch in launches:
         names = dict.fromkeys(argument.name.partition("[")[0] for argument in launch.arguments)

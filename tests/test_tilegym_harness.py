@@ -34,7 +34,7 @@ FILES = {
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+def checkout(tmp_path) -> Path:
     for name, text in FILES.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,13 +51,13 @@ def checkout(tmp_path: Path) -> Path:
         ("liger/relu", "src/tilegym/suites/liger/cutile/relu.py", "tests/suites/liger/test_relu.py"),
     ],
 )
-def test_an_operator_is_found_by_its_file_or_its_registered_name(checkout: Path, name: str, kernel: str, tests: str):
+def test_an_operator_is_found_by_its_file_or_its_registered_name(checkout, name, kernel, tests):
     operator = find_operator(checkout / "tests" / "ops", name)
     assert (operator.name, operator.test_files) == (Path(kernel), (Path(tests),))
     assert operator_of(checkout / kernel) == operator
 
 
-def test_the_commands_are_those_of_tilegyms_own_instructions(checkout: Path):
+def test_the_commands_are_those_of_tilegyms_own_instructions(checkout):
     commands = workload_of(find_operator(checkout, "rms_norm"), None, None)
     begin = (sys.executable, "-m", "pytest", "tests/ops/test_rms_norm.py", "-k")
     assert commands.test == (*begin, "test_ and cutile and not test_perf", "-v")
@@ -76,12 +76,12 @@ def test_the_commands_are_those_of_tilegyms_own_instructions(checkout: Path):
         ("rmsnorm", "no cuTile operator rmsnorm; did you mean rms_norm"),
     ],
 )
-def test_what_is_not_there_is_said_with_the_choices(checkout: Path, name: str, sentence: str):
+def test_what_is_not_there_is_said_with_the_choices(checkout, name, sentence):
     with pytest.raises(UsageError, match=sentence):
         workload_of(find_operator(checkout, name), None, None)
 
 
-def test_outside_of_a_checkout(tmp_path: Path):
+def test_outside_of_a_checkout(tmp_path):
     assert operator_of(tmp_path / "kernel.py") is None
     with pytest.raises(UsageError, match="is in no TileGym checkout"):
         find_operator(tmp_path, "rms_norm")

@@ -31,7 +31,7 @@ def calls(tree: ast.AST, *names: str) -> list[int]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(OPERATORS)))
-def test_everything_in_the_file_is_listed(path: Path):
+def test_everything_in_the_file_is_listed(path):
     text = path.read_text("utf-8")
     tree, facts = ast.parse(text), read_source(text, path.name, beside(path))
     assert sorted((kernel.name, kernel.where.line) for kernel in facts.kernels) == sorted(decorated(tree))

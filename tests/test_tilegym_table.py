@@ -44,7 +44,7 @@ def table(*judged: Judged, offers: tuple[Offer, ...] = ()) -> Table:
         ([Judged(OFFER, "", "", "bits differ"), Judged(OFFER, "", "")], "| - | - | A (wrong) |"),
     ],
 )
-def test_a_row_says_what_became_of_an_edit(judged: list[Judged], shown: str):
+def test_a_row_says_what_became_of_an_edit(judged, shown):
     assert row(RELU, table(*judged).fates(RELU)) == f"| `activation/relu:_relu_fwd_kernel` {shown}"
 
 
@@ -74,7 +74,7 @@ class Raises(Edit):
         return Applied(subject.source + "#") if len(subject.source) < 3 else Skipped("the text is long enough")
 
 
-def test_an_edit_that_raises_or_applies_twice_is_found(monkeypatch: pytest.MonkeyPatch):
+def test_an_edit_that_raises_or_applies_twice_is_found(monkeypatch):
     monkeypatch.setattr("tilegym_table.proposing.EDITS", (Raises(), *registry.EDITS[:0]))
     offers = propose(ProposeJob(RELU, (Subject("x", "k"),), (), 9))
     assert [(one.said, one.text, one.again) for one in offers] == [
@@ -86,7 +86,7 @@ def test_an_edit_that_raises_or_applies_twice_is_found(monkeypatch: pytest.Monke
 
 @pytest.mark.compiler
 @pytest.mark.skipif(CHECKOUT is None, reason="TILEGYM_DIR names no checkout of TileGym")
-def test_wrong_edits_are_stopped_and_right_ones_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_wrong_edits_are_stopped_and_right_ones_are_not(tmp_path, monkeypatch):
     """Negative controls: a wrong result, a store past the end, a kernel that does not compile, a wrapper that raises."""
     relu = next(index for index, call in enumerate(CALLS) if call.name == "elementwise")
     monkeypatch.setattr("tilegym_table.originals.CALLS", CALLS[: relu + 1])

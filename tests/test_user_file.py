@@ -11,13 +11,13 @@ from kdiag.executors.user_file import replace_text
 
 
 @pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def state(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state"
 
 
 @pytest.mark.parametrize("text", ["a\r\nb\r\n", "no end of line", "\ufeffé\n", ""])
-def test_the_original_is_kept_byte_for_byte(tmp_path: Path, text: str):
+def test_the_original_is_kept_byte_for_byte(tmp_path, text):
     path = tmp_path / "kernel.py"
     path.write_bytes(text.encode())
     kept = replace_text(path, text, "new\r\n")
@@ -29,7 +29,7 @@ def test_the_original_is_kept_byte_for_byte(tmp_path: Path, text: str):
     assert again != kept
 
 
-def test_mode_and_links_stay_and_the_time_is_new(tmp_path: Path):
+def test_mode_and_links_stay_and_the_time_is_new(tmp_path):
     real = tmp_path / "real.py"
     real.write_text("old")
     real.chmod(0o640)
@@ -44,7 +44,7 @@ def test_mode_and_links_stay_and_the_time_is_new(tmp_path: Path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.py", "real.py", "state"]
 
 
-def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path):
+def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path):
     path = tmp_path / "kernel.py"
     path.write_text("somebody else's")
     with pytest.raises(KdiagError, match="changed by someone else"):
@@ -53,7 +53,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path):
     assert sorted(one.name for one in tmp_path.iterdir()) == ["kernel.py", "state"]
 
 
-def test_nothing_is_written_where_the_original_cannot_be_kept(tmp_path: Path, state: Path):
+def test_nothing_is_written_where_the_original_cannot_be_kept(tmp_path, state):
     state.write_text("a file in the way")
     path = tmp_path / "kernel.py"
     path.write_text("old")

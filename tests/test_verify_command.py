@@ -21,7 +21,7 @@ FASTER = "ct.truediv(values, largest, rounding_mode=ct.RoundingMode.APPROX, flus
 
 
 @pytest.fixture
-def kernel(tmp_path: Path) -> Path:
+def kernel(tmp_path) -> Path:
     return gate_workload.write(tmp_path)
 
 
@@ -35,7 +35,7 @@ def gates(kernel: Path, after: Path, capsys: pytest.CaptureFixture[str], *option
     return code, {gate["gate"]: f"{gate['outcome']} {gate['reason']}" for gate in found["gates"]}
 
 
-def test_a_right_edit_by_hand(kernel: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_right_edit_by_hand(kernel, capsys):
     after = gate_workload.variant(kernel, DIVISION, FASTER)
     code, found = gates(kernel, after, capsys)
     assert code == 0
@@ -47,9 +47,7 @@ def test_a_right_edit_by_hand(kernel: Path, capsys: pytest.CaptureFixture[str]):
     assert " ".join(last.split()) == ("could not run: correctness; not proved: that it is right on a GPU")
 
 
-def test_a_gpu_on_which_nothing_could_be_checked_is_a_failure(
-    kernel: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_a_gpu_on_which_nothing_could_be_checked_is_a_failure(kernel, capsys, monkeypatch):
     answer: Died | Trial = Died("timeout", "no answer within 120 s")
     monkeypatch.setattr(verifying, "probe_gpu", lambda: Gpu("a card", "9.0", 132))
     monkeypatch.setattr(verifying, "check_on_device", lambda *_: answer)
@@ -78,9 +76,7 @@ def test_a_gpu_on_which_nothing_could_be_checked_is_a_failure(
         ("def scaled(x", "def scaled((x", "compile", "(variant.py, line "),
     ],
 )
-def test_a_wrong_edit_fails(
-    kernel: Path, old: str, new: str, gate: str, reason: str, capsys: pytest.CaptureFixture[str]
-):
+def test_a_wrong_edit_fails(kernel, old, new, gate, reason, capsys):
     code, found = gates(kernel, gate_workload.variant(kernel, old, new), capsys)
     assert code == 1
     assert list(found)[-1] == gate
@@ -88,7 +84,7 @@ def test_a_wrong_edit_fails(
     assert reason in found[gate]
 
 
-def test_held_against_an_edit(kernel: Path, capsys: pytest.CaptureFixture[str]):
+def test_held_against_an_edit(kernel, capsys):
     after = gate_workload.variant(kernel, DIVISION, FASTER)
     code, found = gates(kernel, after, capsys, "--edit", "H:approx-division")
     assert code == 0
@@ -98,7 +94,7 @@ def test_held_against_an_edit(kernel: Path, capsys: pytest.CaptureFixture[str]):
     assert (code, found["scope"]) == (1, "failed it changed the target file at line 11, which the edit does not")
 
 
-def test_exact_allows_no_other_bit(kernel: Path, capsys: pytest.CaptureFixture[str]):
+def test_exact_allows_no_other_bit(kernel, capsys):
     after = gate_workload.variant(kernel, DIVISION, "values * (1.0 / largest)")
     assert gates(kernel, after, capsys)[0] == 0
     code, found = gates(kernel, after, capsys, "--exact")
@@ -106,7 +102,7 @@ def test_exact_allows_no_other_bit(kernel: Path, capsys: pytest.CaptureFixture[s
     assert "output 0 has not the bits" in found["emulation"]
 
 
-def test_a_parent_that_is_wrong_proves_nothing(kernel: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_parent_that_is_wrong_proves_nothing(kernel, capsys):
     before = gate_workload.variant(kernel, DIVISION, "values * largest", "before.py")
     _, found = gates(before, kernel, capsys, "--workload", str(kernel.parent))
     assert found["emulation"].startswith("could-not-run the parent itself is wrong")
@@ -123,9 +119,7 @@ def test_a_parent_that_is_wrong_proves_nothing(kernel: Path, capsys: pytest.Capt
         (["{alone}", "{alone}"], 1, "name one with --workload"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(
-    kernel: Path, tmp_path: Path, arguments: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str]
-):
+def test_what_cannot_be_is_one_sentence(kernel, tmp_path, arguments, code, sentence, capsys):
     alone = tmp_path / "elsewhere" / "alone.py"
     alone.parent.mkdir()
     alone.write_text(kernel.read_text())
@@ -136,7 +130,7 @@ def test_what_cannot_be_is_one_sentence(
     assert printed.out == ""
 
 
-def test_a_workload_of_commands_is_refused(kernel: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_workload_of_commands_is_refused(kernel, capsys):
     toml = kernel.parent / "kdiag.toml"
     toml.write_text('kernel = "scaled.py"\n[test]\ncommand = "true"\n[bench]\ncommand = "true"\n')
     assert run(["verify", str(kernel), str(kernel)]) == 2

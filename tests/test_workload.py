@@ -21,7 +21,7 @@ def write(folder: Path, **files: str) -> Path:
     return folder
 
 
-def test_a_complete_file_and_the_toml_that_names_it(tmp_path: Path):
+def test_a_complete_file_and_the_toml_that_names_it(tmp_path):
     write(tmp_path, k_dot_py="", w_dot_py=COMPLETE, kdiag_dot_toml='workload = "w.py"')
     for path in (tmp_path / "w.py", tmp_path / "kdiag.toml", tmp_path):
         described = read(path)
@@ -29,7 +29,7 @@ def test_a_complete_file_and_the_toml_that_names_it(tmp_path: Path):
         assert (described.kernel_file, described.declares_tolerance) == (tmp_path / "k.py", False)
 
 
-def test_commands(tmp_path: Path):
+def test_commands(tmp_path):
     write(
         tmp_path,
         k_dot_py="",
@@ -51,7 +51,7 @@ def test_commands(tmp_path: Path):
         ("\0", "not valid Python"),
     ],
 )
-def test_mistakes_in_a_workload_file(tmp_path: Path, text: str, sentence: str):
+def test_mistakes_in_a_workload_file(tmp_path, text, sentence):
     write(tmp_path, k_dot_py="", w_dot_py=text)
     with pytest.raises(WorkloadError, match=sentence):
         read(tmp_path / "w.py")
@@ -68,13 +68,13 @@ def test_mistakes_in_a_workload_file(tmp_path: Path, text: str, sentence: str):
         ('kernel = "k.py"\n[test]\ncommand = "a"', r"needs \[bench\]"),
     ],
 )
-def test_mistakes_in_a_toml(tmp_path: Path, text: str, sentence: str):
+def test_mistakes_in_a_toml(tmp_path, text, sentence):
     write(tmp_path, k_dot_py="", kdiag_dot_toml=text)
     with pytest.raises(WorkloadError, match=sentence):
         read(tmp_path)
 
 
-def test_what_a_module_lacks_is_said_of_the_users_file(tmp_path: Path):
+def test_what_a_module_lacks_is_said_of_the_users_file(tmp_path):
     candidate = tmp_path / "softmax.py"
     candidate.write_text("VALUE = 1\n")
     module = load_kernel(candidate, candidate)
@@ -83,7 +83,7 @@ def test_what_a_module_lacks_is_said_of_the_users_file(tmp_path: Path):
     assert [frame.name for frame in raised.traceback] == ["test_what_a_module_lacks_is_said_of_the_users_file"]
 
 
-def test_what_is_imported_is_what_was_written(tmp_path: Path):
+def test_what_is_imported_is_what_was_written(tmp_path):
     path = tmp_path / "k.py"
     path.write_bytes(b"VALUE = 1\r\n")
     assert load_module(path, search=tmp_path, source_hash=source_hash("VALUE = 1\r\n")).VALUE == 1

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("isolated_git")
 
 
 @pytest.mark.parametrize("hide", [False, True])
-def test_a_modified_target_is_refused_even_if_git_was_told_to_overlook_it(checkout: Path, hide: bool):
+def test_a_modified_target_is_refused_even_if_git_was_told_to_overlook_it(checkout, hide):
     if hide:
         git(checkout, "update-index", "--assume-unchanged", "ops/kernel.py")
     (checkout / "ops" / "kernel.py").write_text("changed\n")
@@ -24,7 +24,7 @@ def test_a_modified_target_is_refused_even_if_git_was_told_to_overlook_it(checko
         opened(checkout)
 
 
-def test_a_target_with_a_staged_change_is_refused(checkout: Path):
+def test_a_target_with_a_staged_change_is_refused(checkout):
     (checkout / "ops" / "kernel.py").write_text("changed\n")
     git(checkout, "add", ".")
     (checkout / "ops" / "kernel.py").write_text(KERNEL)
@@ -33,7 +33,7 @@ def test_a_target_with_a_staged_change_is_refused(checkout: Path):
 
 
 @pytest.mark.parametrize("ignored", [False, True])
-def test_an_untracked_target_is_refused(checkout: Path, ignored: bool):
+def test_an_untracked_target_is_refused(checkout, ignored):
     (checkout / "new.py").write_text(KERNEL)
     if ignored:
         (checkout / ".git" / "info" / "exclude").write_text("new.py\n")
@@ -41,7 +41,7 @@ def test_an_untracked_target_is_refused(checkout: Path, ignored: bool):
         open_worktree(checkout / "new.py", "kernel", checkout.parent / "run", DATE)
 
 
-def test_no_repository_no_commit_no_file_and_bare(tmp_path: Path, checkout: Path):
+def test_no_repository_no_commit_no_file_and_bare(tmp_path, checkout):
     alone = tmp_path / "alone"
     alone.mkdir()
     (alone / "kernel.py").write_text(KERNEL)
@@ -58,18 +58,18 @@ def test_no_repository_no_commit_no_file_and_bare(tmp_path: Path, checkout: Path
         open_worktree(tmp_path / "bare.git" / "kernel.py", "kernel", tmp_path / "run", DATE)
 
 
-def test_git_missing_is_said(checkout: Path, monkeypatch: pytest.MonkeyPatch):
+def test_git_missing_is_said(checkout, monkeypatch):
     monkeypatch.setenv("PATH", str(checkout))
     with pytest.raises(RepositoryError, match="git was not found"):
         opened(checkout)
 
 
-def test_a_run_directory_inside_the_checkout_is_refused(checkout: Path):
+def test_a_run_directory_inside_the_checkout_is_refused(checkout):
     with pytest.raises(RepositoryError, match="outside"):
         open_worktree(checkout / "ops" / "kernel.py", "kernel", checkout / "runs", DATE)
 
 
-def test_detached_head_symbolic_link_and_linked_worktree(checkout: Path):
+def test_detached_head_symbolic_link_and_linked_worktree(checkout):
     git(checkout, "checkout", "--quiet", "--detach")
     link = checkout.parent / "link.py"
     link.symlink_to(checkout / "ops" / "kernel.py")
@@ -81,7 +81,7 @@ def test_detached_head_symbolic_link_and_linked_worktree(checkout: Path):
     assert repo.current_source(second) == KERNEL
 
 
-def test_a_submodule(checkout: Path, tmp_path: Path):
+def test_a_submodule(checkout, tmp_path):
     outer = tmp_path / "outer"
     outer.mkdir()
     git(outer, "init", "--quiet")
@@ -96,14 +96,14 @@ def test_a_submodule(checkout: Path, tmp_path: Path):
     assert worktree.repository == outer / "inner"
 
 
-def test_branch_names_count_up_and_suit_git(checkout: Path):
+def test_branch_names_count_up_and_suit_git(checkout):
     names = [opened(checkout, f"run{n}").branch for n in range(3)]
     assert names == [f"cutile-perf-kernel-{DATE}", f"cutile-perf-kernel-{DATE}-2", f"cutile-perf-kernel-{DATE}-3"]
     odd = open_worktree(checkout / "ops/kernel.py", " ../a b~^:?*[@{.lock", checkout.parent / "odd", DATE)
     assert odd.branch == f"cutile-perf-a-b-lock-{DATE}"
 
 
-def test_a_run_directory_that_is_taken_is_left_alone(checkout: Path):
+def test_a_run_directory_that_is_taken_is_left_alone(checkout):
     (checkout.parent / "run" / "worktree").mkdir(parents=True)
     (checkout.parent / "run" / "worktree" / "occupied").write_text("")
     with pytest.raises(RepositoryError, match="holds a run already"):
@@ -115,7 +115,7 @@ def test_a_run_directory_that_is_taken_is_left_alone(checkout: Path):
 # ---- resume
 
 
-def test_reopen_after_being_killed_in_mid_edit_with_locks_left(checkout: Path):
+def test_reopen_after_being_killed_in_mid_edit_with_locks_left(checkout):
     worktree = opened(checkout)
     repo.write(worktree, "half writ")
     git_dir = Path(git(worktree.path, "rev-parse", "--absolute-git-dir"))
@@ -128,7 +128,7 @@ def test_reopen_after_being_killed_in_mid_edit_with_locks_left(checkout: Path):
     assert repo.current_source(worktree) == "faster\n"
 
 
-def test_reopen_refuses_a_branch_on_which_somebody_worked(checkout: Path):
+def test_reopen_refuses_a_branch_on_which_somebody_worked(checkout):
     worktree = opened(checkout)
     worktree.file.write_text("by hand\n")
     git(worktree.path, "commit", "--quiet", "-am", "mine")
@@ -137,7 +137,7 @@ def test_reopen_refuses_a_branch_on_which_somebody_worked(checkout: Path):
     assert repo.current_source(worktree) == "by hand\n"
 
 
-def test_reopen_checks_out_a_deleted_worktree_again(checkout: Path):
+def test_reopen_checks_out_a_deleted_worktree_again(checkout):
     worktree = opened(checkout)
     repo.write(worktree, "faster\n")
     best = repo.commit(worktree, "keep")
@@ -146,7 +146,7 @@ def test_reopen_checks_out_a_deleted_worktree_again(checkout: Path):
     assert repo.current_source(worktree) == "faster\n"
 
 
-def test_reopen_never_shares_a_branch_with_the_users_checkout(checkout: Path):
+def test_reopen_never_shares_a_branch_with_the_users_checkout(checkout):
     worktree = opened(checkout)
     worktrees.close(worktree)
     git(checkout, "checkout", "--quiet", worktree.branch)
@@ -159,7 +159,7 @@ def test_reopen_never_shares_a_branch_with_the_users_checkout(checkout: Path):
 
 
 @pytest.mark.parametrize("begun", ["", "branch", "worktree"])
-def test_reopen_after_being_killed_before_there_was_a_worktree(checkout: Path, begun: str):
+def test_reopen_after_being_killed_before_there_was_a_worktree(checkout, begun):
     worktree = worktrees.plan_worktree(checkout / "ops" / "kernel.py", "kernel", checkout.parent / "run", DATE)
     if begun:
         git(checkout, "branch", worktree.branch)

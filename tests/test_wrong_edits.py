@@ -22,18 +22,18 @@ RIGHT_EACH = 1  # variants of an optimization
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Judge]]:
+def judged(tmp_path_factory) -> Iterator[Mapping[str, Judge]]:
     with judges(tmp_path_factory.mktemp("wrong")) as made:
         yield made
 
 
-def test_the_kernels_are_right_and_without_a_fault(judged: Mapping[str, Judge]):
+def test_the_kernels_are_right_and_without_a_fault(judged):
     for judge in judged.values():
         plain = [ran for case, ran in judge.parent.items() if not case.perturbation]
         assert all(ran.check.passed and not ran.faults for ran in plain), judge.kernel
 
 
-def test_wrong_edits_are_caught(judged: Mapping[str, Judge]):
+def test_wrong_edits_are_caught(judged):
     gates: Counter[str] = Counter()
     escaped: list[WrongEdit] = []
     for kernel, judge in judged.items():
@@ -54,7 +54,7 @@ def test_wrong_edits_are_caught(judged: Mapping[str, Judge]):
     assert gates["emulation"] / wrong >= CAUGHT, "\n".join(map(str, escaped))
 
 
-def test_right_edits_pass(judged: Mapping[str, Judge]):
+def test_right_edits_pass(judged):
     """Every edit's own variants; hints, which change no result, once."""
     refused = []
     for kernel, judge in judged.items():
