@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @pytest.fixture
-def softmax(tmp_path, monkeypatch) -> Path:
+def softmax(tmp_path, monkeypatch):
     """The softmax kernel alone, without a workload, in the current folder."""
     shutil.copy(EXAMPLES / "softmax" / "softmax.py", tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

@@ -4,19 +4,16 @@ import json
 import re
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
 pytest.importorskip("cuda.tile")
 pytestmark = pytest.mark.compiler
 
-from auto_runs import RECORDINGS, Project, auto, project
+from auto_runs import RECORDINGS, auto, project
 from kdiag import cli
 from kdiag.executors.edits import registry
-from kdiag.executors.edits.base import Subject
 from kdiag.loop import candidates
-from kdiag.records import Proposal
 
 # Recorded up to the target; what a plan would try after it is not for a recording to say.
 TARGET = ("--target-pct-of-peak", "90")
@@ -25,7 +22,7 @@ ROW = re.compile(r"^\| (\d+) +\| (.+?) +\| +(\d+\.\d{6}|-) \| (PASS|FAIL) +\| +(
 
 
 @pytest.fixture(scope="module")
-def softmax(tmp_path_factory) -> tuple[Project, dict[str, str], dict[str, Any]]:
+def softmax(tmp_path_factory):
     """The recorded softmax run: the project, the user's files before it, and what it printed."""
     made = project(tmp_path_factory.mktemp("softmax"), "softmax")
     (made.root / "notes.txt").write_text("the user's own, not in git\n")
@@ -90,7 +87,7 @@ def test_a_dirty_target_is_refused_and_left_alone(tmp_path, capsys):
 def two_edits(monkeypatch):
     """Few enough to need no limit of time, which a busy machine would reach before the first of them."""
 
-    def propose(subject: Subject, file_name: str) -> tuple[Proposal, ...]:
+    def propose(subject, file_name):
         proposals = registry.propose(subject, file_name)
         return tuple(each for each in proposals if each.variant.name in {"exp2", "occupancy=8"})
 

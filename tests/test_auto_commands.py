@@ -2,11 +2,10 @@
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from auto_runs import Project, auto, auto_alone, project
+from auto_runs import auto, auto_alone, project
 from kdiag.loop import request, strategy
 from kdiag.loop.experience import memory
 from kdiag.rules import load_policies
@@ -28,7 +27,7 @@ if "exp2" in source and SNEAKY:
 """
 
 
-def commands(folder: Path, *, wrong: bool = False, sneaky: bool = False) -> Project:
+def commands(folder, *, wrong=False, sneaky=False):
     """The softmax with commands that pretend to test and time it: candidates with exp2 take 0.7 of the time."""
     made = project(folder, "softmax")
     (made.root / "bench.py").write_text(BENCH)

@@ -93,7 +93,7 @@ def test_what_stops_a_run_is_one_sentence(tmp_path, capsys, monkeypatch):
     made = made_in(tmp_path)
     before = made.fingerprint()
 
-    def said(*options: str) -> str:
+    def said(*options):
         code, answer = auto(made, capsys, *options)
         assert (code, made.fingerprint()) == (1, before), answer
         (sentence,) = (line for line in answer["stderr"].splitlines() if line.startswith("kdiag: "))

@@ -52,7 +52,7 @@ def test_the_json_object_holds_what_was_promised():
     assert value["iterations"][4]["speedup"] is None
 
 
-def told(width: int = 80) -> tuple[str, str]:
+def told(width=80):
     progress, results = io.StringIO(), io.StringIO()
     terminal = Terminal(Console(file=progress, width=width), Console(file=results, width=120))
     terminal.on_start(HEADER)

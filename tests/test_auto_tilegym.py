@@ -39,7 +39,7 @@ def test_perf(framework, n, record_property):
 
 
 @pytest.fixture
-def checkout(tmp_path, monkeypatch) -> Project:
+def checkout(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # half of the time that pytest takes to start
     made = Project(tmp_path / "user", tmp_path / "run")
     files = {

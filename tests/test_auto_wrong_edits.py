@@ -7,13 +7,13 @@ import pytest
 pytest.importorskip("cuda.tile")
 
 import planted
-from auto_runs import RECORDINGS, Project, auto, project
+from auto_runs import RECORDINGS, auto, project
 from kdiag.executors.device_bench import probe_gpu
 
 RECORDING = RECORDINGS / "planted.jsonl.xz"
 
 
-def check_that_all_are_reverted(made: Project, answer: tuple[int, dict[str, object]]):
+def check_that_all_are_reverted(made, answer):
     code, summary = answer
     assert code == 0, summary
     rows = {row["variant"]: row for row in summary["iterations"] if row["n"] > 0}
@@ -25,7 +25,7 @@ def check_that_all_are_reverted(made: Project, answer: tuple[int, dict[str, obje
     assert worktree.read_bytes() == (made.root / "softmax.py").read_bytes()
 
 
-def eager(monkeypatch: pytest.MonkeyPatch):
+def eager(monkeypatch):
     """Propose only the planted edits, and try them whatever the plan expects of them."""
     monkeypatch.setattr("kdiag.loop.candidates.propose", planted.propose)
     monkeypatch.setattr("kdiag.loop.strategy.WORTH_TRYING", 0.0)

@@ -3,7 +3,6 @@
 import ast
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -53,7 +52,7 @@ HEADINGS = [
 ]
 
 
-def known(tmp_path: Path) -> Brief:
+def known(tmp_path):
     """A brief of a kernel for which there is no workload."""
     why = CompileFailure("unavailable", "there is no Python workload to capture launches from")
     shown = Evidence("remark", "compile.tma_loads_rejected", 1, where=Place("k.py", 6), text="the load was refused")
@@ -66,7 +65,7 @@ def known(tmp_path: Path) -> Brief:
     return brief(request, compiler)
 
 
-def compiled() -> CompileEvidence:
+def compiled():
     arguments = (
         ArrayArgument("x", "float32", (8, 100), (200, 1)),
         ArrayArgument("y", "float32", (8, 100), (100, 1)),

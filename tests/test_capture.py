@@ -1,9 +1,8 @@
 """What is recorded of a workload without a GPU, and that the signature is the one the run time gives the launch."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -66,13 +65,11 @@ Record = Callable[..., tuple[Captured, ...]]
 
 
 @pytest.fixture
-def record(tmp_path, monkeypatch) -> Iterator[Record]:
+def record(tmp_path, monkeypatch):
     """Capture the launches of a workload written from a wrapper's body and the making of its input."""
     monkeypatch.setattr(sys, "path", list(sys.path))
 
-    def run(
-        body: str = LAUNCH, *, inputs: str = INPUTS, large: int = 4096, target: str = "sm_90"
-    ) -> tuple[Captured, ...]:
+    def run(body=LAUNCH, *, inputs=INPUTS, large=4096, target="sm_90"):
         (tmp_path / "kernel.py").write_text(KERNEL.format(body=body.replace("\n", "\n    ")))
         (tmp_path / "workload.py").write_text(WORKLOAD.format(inputs=inputs.replace("\n", "\n    "), large=large))
         described = workloads.read(tmp_path / "workload.py")
@@ -86,11 +83,11 @@ def record(tmp_path, monkeypatch) -> Iterator[Record]:
             del sys.modules[name]
 
 
-def symbol(function: Callable[..., None], *values: object) -> str:
+def symbol(function, *values):
     return str(signature(ct.kernel(function), values).symbol)
 
 
-def array(*shape: int, dtype: Any = torch.float32) -> Any:
+def array(*shape, dtype=torch.float32):
     return torch.empty(shape, dtype=dtype, device="meta")
 
 

@@ -1,8 +1,5 @@
 """Capturing one call of a launch wrapper, in a child process."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 pytest.importorskip("cuda.tile")
@@ -11,7 +8,7 @@ pytestmark = pytest.mark.compiler
 
 from kdiag.diagnose.capture.call import CallRequest, launches_of_call
 from kdiag.errors import WorkloadError
-from kdiag.records import ArrayArgument, Launch, ScalarArgument
+from kdiag.records import ArrayArgument, ScalarArgument
 
 OPERATOR = """
 import cuda.tile as ct
@@ -75,7 +72,7 @@ def arguments():
 
 
 @pytest.fixture
-def package(tmp_path) -> Path:
+def package(tmp_path):
     folder = tmp_path / "operators"
     folder.mkdir()
     (folder / "__init__.py").touch()
@@ -84,15 +81,15 @@ def package(tmp_path) -> Path:
     return folder / "scale.py"
 
 
-def ones() -> tuple[Any, ...]:
+def ones():
     return (torch.ones(1000, device="cuda"),)
 
 
-def tracked() -> dict[str, Any]:
+def tracked():
     return {"x": torch.ones(1000, device="cuda", requires_grad=True)}
 
 
-def captured(function: str, arguments: Any = ones) -> tuple[Launch, ...]:
+def captured(function, arguments=ones):
     return launches_of_call(CallRequest(function, arguments, "sm_90"), timeout_s=60)
 
 

@@ -1,7 +1,6 @@
 """That a launch is recorded however the code that makes it got hold of `ct.launch`, and nothing is left behind."""
 
 import sys
-from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -37,7 +36,7 @@ table = {"launch": ct.launch}
 
 
 @pytest.fixture
-def module() -> Iterator[ModuleType]:
+def module():
     """A module that was imported before anything is recorded."""
     module = ModuleType("kernels_bound_early")
     sys.modules[module.__name__] = module
@@ -46,7 +45,7 @@ def module() -> Iterator[ModuleType]:
     del sys.modules[module.__name__]
 
 
-def array(size: int) -> Any:
+def array(size):
     return torch.empty(size, device="meta")
 
 
@@ -161,7 +160,7 @@ def test_attributes_and_lists_that_hold_it(module):
 def test_a_wrapper_around_launch_leads_to_the_stand_in(module, monkeypatch):
     original = ct.launch
 
-    def wrapper(*arguments: Any):
+    def wrapper(*arguments):
         original(*arguments)
 
     monkeypatch.setattr(ct, "launch", wrapper)

@@ -16,7 +16,7 @@ METRICS = sorted({test.metric for rule in RULES.values() for pattern in rule.pat
 OBSERVED_ELSEWHERE = ("compile.", "source.", "timing.", "work.")
 
 
-def observe(values: dict[str, float]) -> dict[str, Evidence]:
+def observe(values):
     return {name: Evidence("metric", name, value) for name, value in values.items()}
 
 
@@ -46,7 +46,7 @@ def test_every_cause_is_complete(rule):
             assert test.metric.startswith(OBSERVED_ELSEWHERE) or test.metric in known_names()
 
 
-def known_names() -> set[str]:
+def known_names():
     return set(load_metrics()) | {derived.name for derived in DERIVED}
 
 

@@ -50,7 +50,7 @@ def test_what_is_foreseen_is_one_sentence(arguments, code, sentence, capsys, mon
 
 
 def test_a_bug_leaves_a_log(capsys, monkeypatch):
-    def broken(*_: object):
+    def broken(*_):
         raise ZeroDivisionError
 
     monkeypatch.setattr("kdiag.diagnose.profile.read_launches", broken)
@@ -61,7 +61,7 @@ def test_a_bug_leaves_a_log(capsys, monkeypatch):
 
 
 def test_an_interrupt_that_a_package_swallowed_is_no_bug(capsys, monkeypatch):
-    def interrupted(*_: object):
+    def interrupted(*_):
         with contextlib.suppress(KeyboardInterrupt):
             cli.stop(signal.SIGTERM, None)
         raise RuntimeError("half imported")

@@ -169,7 +169,7 @@ def test_what_the_command_prints_is_not_taken_for_ncu(machine):
     assert collected == Collected(machine.report, launches=1, passes=18)
 
 
-def workload(folder: Path) -> Workload:
+def workload(folder):
     """A workload that is none: the stand-in runs the command and plays the kernels whatever it does."""
     (folder / "workload.py").write_text("")
     return Workload(folder / "workload.py", folder / "kernel.py", declares_tolerance=False)

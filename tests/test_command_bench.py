@@ -4,7 +4,6 @@ import shlex
 import signal
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ from ncu_machine import FILL, SOFTMAX, ended, machine
 __all__ = ["machine"]
 
 
-def bench(folder: Path, test: str, measure: str, timeout_s: float = 30.0) -> CommandBench:
+def bench(folder, test, measure, timeout_s=30.0):
     target = folder / "kernel.py"
     python = (sys.executable, "-c")
     return CommandBench(
@@ -47,7 +46,7 @@ TEST = "float(open('kernel.py').read())"
 
 
 @pytest.fixture
-def sources(tmp_path) -> tuple[Path, Path]:
+def sources(tmp_path):
     for name, ms in (("parent", "2.0"), ("candidate", "1.0")):
         (tmp_path / name).write_text(ms)
     return tmp_path / "parent", tmp_path / "candidate"

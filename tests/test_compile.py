@@ -11,7 +11,7 @@ pytestmark = pytest.mark.compiler
 from kdiag import workload as workloads
 from kdiag.diagnose.compiler.compile import compile_workload
 from kdiag.diagnose.compiler.observe import from_compilation
-from kdiag.records import Compilation, CompileFailure
+from kdiag.records import CompileFailure
 from kdiag.workload import Workload
 
 
@@ -24,15 +24,13 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 TIMEOUT_S = 120.0
 
 
-def example(name: str) -> Workload:
+def example(name):
     described = workloads.read(EXAMPLES / name)
     assert isinstance(described, Workload)
     return described
 
 
-def variants(
-    name: str, folder: Path, *edited: tuple[tuple[str, str], ...], timeout_s: float = TIMEOUT_S
-) -> tuple[Compilation, ...]:
+def variants(name, folder, *edited, timeout_s=TIMEOUT_S):
     """Compile one variant of the example for each tuple of replacements in its text."""
     described = example(name)
     paths = []
@@ -47,12 +45,12 @@ def variants(
     return compile_workload(described, paths, "sm_90", timeout_s=timeout_s)
 
 
-def compiled(name: str, folder: Path, *edits: tuple[str, str], timeout_s: float = TIMEOUT_S) -> Compilation:
+def compiled(name, folder, *edits, timeout_s=TIMEOUT_S):
     (answer,) = variants(name, folder, edits, timeout_s=timeout_s)
     return answer
 
 
-def value(compilation: Compilation, name: str) -> object:
+def value(compilation, name):
     assert not isinstance(compilation, CompileFailure), compilation
     return from_compilation(compilation)[name].value
 

@@ -32,7 +32,7 @@ EVIDENCE = CompileEvidence(
 )
 
 
-def program(path: Path, content: str = "compiler") -> Path:
+def program(path, content="compiler"):
     path.write_text(content)
     path.chmod(0o755)
     return path
@@ -145,7 +145,7 @@ def test_the_bytecode_holds_the_hints_but_for_the_optimization_level():
     assert isinstance(workload, Workload)
     captured = capture(workload, workload.kernel_file, "sm_90")[0]
 
-    def bytecode(**hints: int) -> bytes:
+    def bytecode(**hints):
         stream, kernel = BytesIO(), captured.kernel.replace_hints(**hints)
         export_kernel(kernel, [captured.signature], stream, gpu_code="sm_90", output_format="tileir_bytecode")
         return stream.getvalue()

@@ -10,7 +10,7 @@ from kdiag.diagnose import profile_compiled as module
 from kdiag.diagnose.profile_compiled import profile_compiled
 from kdiag.errors import KdiagError, ToolMissing, UsageError, WorkloadError
 from kdiag.isolate import Died
-from kdiag.records import Compilation, CompileEvidence, CompileFailure, Launch, Place, Profile, Remark, ScalarArgument
+from kdiag.records import CompileEvidence, CompileFailure, Launch, Place, Remark, ScalarArgument
 from kdiag.workload import Workload
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -21,22 +21,20 @@ REJECTED = Remark(
 )
 
 
-def described(path: Path) -> Workload:
+def described(path):
     found = workloads.read(path)
     assert isinstance(found, Workload)
     return found
 
 
-def evidence(kernel: str = "softmax_kernel") -> CompileEvidence:
+def evidence(kernel="softmax_kernel"):
     launch = Launch(kernel, (64, 1, 1), (ScalarArgument("TILE", 4096, constant=True),))
     return CompileEvidence(
         kernel, "sm_90", launch, 80, 0, 1040, 4096, "hash", (REJECTED,), 0.2, 128, 37.5, 6, "registers"
     )
 
 
-def compiled(
-    monkeypatch: pytest.MonkeyPatch, answer: Compilation, kernel: str | None = None, work: object = None
-) -> Profile:
+def compiled(monkeypatch, answer, kernel=None, work=None):
     """The profile of softmax where the compiler gives this answer."""
     monkeypatch.setattr(module, "compile_workload", lambda *_, **__: (answer,))
     monkeypatch.setattr(module.isolate, "run", lambda *_, **__: work or Died("error", "ZeroDivisionError: 1/0"))

@@ -12,7 +12,7 @@ from recorded_reports import REPORTS
 H200 = Limits(dram_gbs=4800, l2_gbs=11_000, fp32_tflops=67, fp64_tflops=34, tensor_tflops={"bf16": 989, "fp8": 1979})
 
 
-def observe(**values: float) -> dict[str, Evidence]:
+def observe(**values):
     return {name.replace("__", "."): Evidence("metric", name, value) for name, value in values.items()}
 
 

@@ -13,7 +13,7 @@ from kdiag.executors.device_timing import shortest_ms
 
 
 @pytest.fixture
-def softmax() -> "torch.Tensor":
+def softmax():
     generator = torch.Generator().manual_seed(3)
     return torch.softmax(torch.randn((64, 4096), generator=generator, dtype=torch.float64), dim=1)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -19,19 +18,19 @@ from kdiag.records import STAGES, ConfigurationCheck, NotEvaluated
 Kernel = Callable[["torch.Tensor"], "torch.Tensor"]
 
 
-def right(x: "torch.Tensor") -> "torch.Tensor":
+def right(x):
     return torch.empty_like(x).copy_(torch.softmax(x.float(), dim=1))
 
 
-def module(kernel: Kernel) -> ModuleType:
+def module(kernel):
     made = ModuleType("kernel")
     made.softmax = kernel
     return made
 
 
 @pytest.fixture
-def subject() -> Subject:
-    def make_inputs(config: dict[str, Any], device: str, seed: int) -> dict[str, Any]:
+def subject():
+    def make_inputs(config, device, seed):
         x = torch.randn((config["rows"], config["columns"]), generator=torch.Generator(device).manual_seed(seed))
         return {"x": x.to(getattr(torch, config["dtype"])), "unused": torch.ones(4)}
 
@@ -49,7 +48,7 @@ def subject() -> Subject:
     return Subject(made, "cpu")
 
 
-def refusal(subject: Subject, wrong: Kernel, parent: Kernel = right) -> ConfigurationCheck | None:
+def refusal(subject, wrong, parent=right):
     """The check that a candidate does not pass of those that its parent does."""
     passed = {
         one.configuration for one in survey(beyond(subject), module(parent)) if isinstance(one, ConfigurationCheck)
@@ -65,7 +64,7 @@ def test_a_right_kernel_passes_every_stage(subject):
     assert {check.stage for check in checks} == set(STAGES)
 
 
-def beyond_the_end(x: "torch.Tensor") -> "torch.Tensor":
+def beyond_the_end(x):
     end = x.storage_offset() + x.numel()
     room = x.untyped_storage().nbytes() // x.dtype.itemsize > end
     return right(x) + (x.as_strided((1,), (1,), end) if room else 0)
@@ -96,7 +95,7 @@ def test_chance_and_state_are_noticed(subject):
     subject.workload.__dict__["tolerance"] = lambda _: 3e-2
     generator, count = torch.Generator().manual_seed(1), iter(range(10**6))
 
-    def noisy(x: "torch.Tensor") -> "torch.Tensor":
+    def noisy(x):
         return right(x) * (1 + 1e-2 * torch.rand(x.shape, generator=generator))
 
     check = refusal(subject, noisy)
@@ -109,7 +108,7 @@ def test_chance_and_state_are_noticed(subject):
 
 
 def test_what_the_unedited_kernel_cannot_do_is_not_asked(subject):
-    def picky(x: "torch.Tensor") -> "torch.Tensor":
+    def picky(x):
         if x.dtype != torch.bfloat16 or x.shape[0] not in (3, 16):
             raise ValueError("rows must fill the tile")
         return right(x)

@@ -31,7 +31,7 @@ class Section:
     size: int | None = None
 
 
-def elf(*sections: Section, abi: int = 8, flags: int = 0xB005A04) -> bytes:
+def elf(*sections, abi=8, flags=0xB005A04):
     """An ELF64 file of these sections, the table of their names last; by its flags it is for sm_90a."""
     names = b"\0" + b"".join(section.name.encode() + b"\0" for section in sections) + b".shstrtab\0"
     every = [*sections, Section(".shstrtab", SHT_STRTAB, names)]
@@ -48,11 +48,11 @@ def elf(*sections: Section, abi: int = 8, flags: int = 0xB005A04) -> bytes:
     return start + rest + content + headers
 
 
-def attribute(number: int, symbol: int, value: int) -> bytes:
+def attribute(number, symbol, value):
     return struct.pack("<BBHII", 4, number, 8, symbol, value)
 
 
-def cubin(*sections: Section, code: bytes = b"machine code", registers: int = 40) -> bytes:
+def cubin(*sections, code=b"machine code", registers=40):
     """A cubin with the kernels `one`, which has resources, and `two`, of which only the code is there."""
     symbols = b"".join(struct.pack("<IBBHQQ", name, 0, 0, 0, 0, 0) for name in (0, 1, 5))
     info = (

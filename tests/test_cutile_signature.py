@@ -42,7 +42,7 @@ class Config:
     tile: int
 
 
-def kernel(annotation: Any = None) -> Any:
+def kernel(annotation=None):
     """A kernel of one parameter."""
 
     def k(x):
@@ -53,11 +53,11 @@ def kernel(annotation: Any = None) -> Any:
     return ct.kernel(k)
 
 
-def grid(*shape: int, dtype: Any = np.float32) -> Any:
+def grid(*shape, dtype=np.float32):
     return np.zeros(shape, dtype)
 
 
-def accepted() -> dict[str, tuple[Any, Any]]:
+def accepted():
     """An annotation and a value that the run time takes for it."""
     constant, arrays = ct.Constant[int], tuple[Annotated[Any, FixedShape], ct.Constant[int]]
     pitched = [grid(4, 12)[:, :8], grid(4, 12)[:, 4:]]
@@ -97,7 +97,7 @@ def accepted() -> dict[str, tuple[Any, Any]]:
     }
 
 
-def refused() -> dict[str, tuple[Any, Any, str]]:
+def refused():
     """An annotation, a value that the run time does not take for it, and what kdiag says."""
     constant, unequal = ct.Constant[int], [grid(4, 16), grid(8, 16)]
     shaped, strided = (Annotated[list, ct.ListAnnotation(element=each)] for each in (FixedShape, FixedStride))
@@ -128,18 +128,18 @@ def refused() -> dict[str, tuple[Any, Any, str]]:
     }
 
 
-def ours(annotation: Any, value: Any) -> str:
+def ours(annotation, value):
     return str(signature(kernel(annotation), (value,)).symbol)
 
 
-def random_array(random: np.random.Generator) -> Any:
+def random_array(random):
     shape = random.choice([0, 1, 2, 3, 8, 16, 32], random.integers(0, 5))
     strides = random.choice([0, 1, 2, 4, 8, 16, 32, 128], len(shape))
     memory = np.zeros(1 << 14, random.choice(TYPES))[random.integers(0, 20) :]
     return np.lib.stride_tricks.as_strided(memory, shape, strides * memory.itemsize)
 
 
-def compare(_request: None) -> dict[str, tuple[str, str]]:
+def compare(_request):
     """In a child: what kdiag and what the run time say of each case."""
     answers = {name: (ours(*case), symbol_of(kernel(case[0]), (case[1],))) for name, case in accepted().items()}
     answers |= {
@@ -155,7 +155,7 @@ def compare(_request: None) -> dict[str, tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def answers() -> dict[str, tuple[str, str]]:
+def answers():
     answered = isolate.run(compare, None, timeout_s=120)
     assert isinstance(answered, dict), answered
     return answered

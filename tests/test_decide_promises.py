@@ -13,7 +13,7 @@ RATIO = st.floats(0.2, 5.0)
 
 
 @st.composite
-def timings(draw: st.DrawFn) -> ConfigurationTiming:
+def timings(draw):
     low, speedup, high = sorted((draw(RATIO), draw(RATIO), draw(RATIO)))
     return ConfigurationTiming(
         draw(st.text(max_size=3)), 1.0, 1 / speedup, speedup, low, high, draw(st.floats(0, 0.3)), 9

@@ -3,7 +3,6 @@
 import json
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -13,7 +12,6 @@ from kdiag.diagnose import environment, toolchain
 from kdiag.diagnose.environment import architecture_of, counter_access, examine
 from kdiag.diagnose.toolchain import ask
 from kdiag.errors import ToolMissing
-from kdiag.records.environment import Environment, Tool
 
 H200 = "NVIDIA H200, 9.0, 143771, 580.159"
 TILEIRAS = "tileiras: NVIDIA (R) Cuda Tile IR optimizing assembler\nCuda compilation tools, release {0}, V{0}.92"
@@ -22,13 +20,13 @@ CAP_SYS_ADMIN, CAP_PERFMON = 1 << 21, 1 << 38
 
 
 @pytest.fixture
-def machine(tmp_path, monkeypatch) -> Path:
+def machine(tmp_path, monkeypatch):
     """A machine without anything: an empty PATH, an empty /proc, no compiler but the one that a test puts there."""
     programs = tmp_path / "bin"
     programs.mkdir()
     monkeypatch.setenv("PATH", str(programs))
 
-    def find_tileiras() -> Path:
+    def find_tileiras():
         if not (programs / "tileiras").exists():
             raise ToolMissing("none")
         return programs / "tileiras"
@@ -37,24 +35,24 @@ def machine(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def program(machine: Path, name: str, output: str, code: int = 0) -> str:
+def program(machine, name, output, code=0):
     return script(machine, name, f"cat <<'END'\n{output}\nEND\nexit {code}")
 
 
-def script(machine: Path, name: str, body: str) -> str:
+def script(machine, name, body):
     path = machine / "bin" / name
     path.write_text(f"#!/bin/sh\nPATH=/bin:/usr/bin\n{body}\n")
     path.chmod(0o755)
     return str(path)
 
 
-def proc(machine: Path, name: str, text: str):
+def proc(machine, name, text):
     path = machine / "proc" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 
 
-def tool(found: Environment, name: str) -> Tool:
+def tool(found, name):
     return next(each for each in found.tools if each.name == name)
 
 
@@ -160,7 +158,7 @@ def test_architectures(capability, word):
     assert architecture_of(capability) == word
 
 
-def torch_of(machine: Path, monkeypatch: pytest.MonkeyPatch, cuda: str):
+def torch_of(machine, monkeypatch, cuda):
     """A PyTorch that says what `cuda` says of its build, and that knows one card."""
     package = machine / "site" / "torch"
     package.mkdir(parents=True)
@@ -216,7 +214,7 @@ def test_json(machine):
 def test_only_a_missing_package_of_its_own_is_a_failure(monkeypatch, lost, arguments):
     real = toolchain.version
 
-    def version(name: str) -> str:
+    def version(name):
         if name == lost:
             raise toolchain.PackageNotFoundError(name)
         return real(name)

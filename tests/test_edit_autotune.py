@@ -1,9 +1,9 @@
 """What searched launches compute: as the plain ones, whatever the search does to its arguments; and how often they search."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -43,7 +43,7 @@ def run(x):
 CHOSEN = {"TILE_M": 128, "TILE_N": 64, "TILE_K": 32, "num_ctas": 2, "occupancy": 1}
 
 
-def edited(source: str, kernel: str, name: str, target: str = "sm_90", **settings: Any) -> str:
+def edited(source, kernel, name, target="sm_90", **settings):
     outcome = Autotune().apply(Subject(source, kernel, target), Variant("C", name, settings))
     assert isinstance(outcome, Applied), outcome
     return outcome.source
@@ -59,9 +59,7 @@ class Searches:
         self.spaces: list[tuple[Any, ...]] = []
         self.replaced: list[Mapping[str, Any]] = []
 
-    def search(
-        self, space: Sequence[Any], stream: Any, grid_fn: Any, kernel: Any, args_fn: Any, hints_fn: Any = None, **_: Any
-    ) -> Any:
+    def search(self, space, stream, grid_fn, kernel, args_fn, hints_fn=None, **_):
         self.spaces.append(tuple(space))
         for config in space:
             for _repeat in range(2):
@@ -70,11 +68,11 @@ class Searches:
 
 
 @contextmanager
-def searching(monkeypatch: pytest.MonkeyPatch, target: str = "sm_90") -> Iterator[Searches]:
+def searching(monkeypatch, target="sm_90"):
     searches = Searches()
     original = ct.kernel.replace_hints
 
-    def counted(kernel: Any, **hints: Any) -> Any:
+    def counted(kernel, **hints):
         searches.replaced.append(hints)
         return original(kernel, **hints)
 
@@ -128,7 +126,7 @@ def test_a_graph_capture_and_an_empty_array_launch_without_a_search(monkeypatch)
     assert searches.spaces == []
 
 
-def product(module: ModuleType, seed: int = 1) -> tuple[Any, Any]:
+def product(module, seed=1):
     """The result of the example's product on 70x40 and 40x130, and what it should be to a tfloat32 product's error."""
     torch.manual_seed(seed)
     a, b, c = torch.randn(70, 40), torch.randn(40, 130), torch.empty(70, 130)
@@ -186,7 +184,7 @@ def test_a_configuration_that_the_space_does_not_hold_is_not_launched(monkeypatc
     assert len(searches.spaces) == 1
 
 
-def launched(rows: int, chosen: int, configurations: Sequence[Mapping[str, Any]]) -> Launch:
+def launched(rows, chosen, configurations):
     arrays = ((rows, 40), (40, 130), (rows, 130))
     arguments = tuple(
         ArrayArgument(name, "float32", shape, (shape[1], 1)) for name, shape in zip("abc", arrays, strict=True)

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
 
 
-def launches(source: str, sources: list[object], results: list[object]) -> int:
+def launches(source, sources, results):
     """How many launches the wrapper makes."""
     from edit_emulation import module_of
     from kdiag.executors.emulator import emulate
@@ -18,7 +18,7 @@ def launches(source: str, sources: list[object], results: list[object]) -> int:
         return emulation.launches
 
 
-def both(sources: list[object], before: list[object], *, rows: bool = False) -> tuple[bool, int]:
+def both(sources, before, *, rows=False):
     """Whether loop and batch agree bit for bit, and the number of launches of the batch."""
     after = [result.clone() for result in before]
     launches(FIRST_ROWS if rows else CASTS, sources, before)
@@ -51,7 +51,7 @@ def test_what_is_unlike_runs_one_by_one():
 
 
 def test_a_result_that_a_later_item_reads_runs_one_by_one():
-    def chain() -> tuple[list[object], list[object]]:
+    def chain():
         first, second, third = torch.ones(100), torch.zeros(100), torch.zeros(100)
         return [first, second], [second, third]
 

@@ -58,7 +58,7 @@ def launch(stream, x, z, y):
 """
 
 
-def unchecked(source: str, kernel: str, variant: str = "all") -> str:
+def unchecked(source, kernel, variant="all"):
     return edited(Bounds(), source, kernel, variant)
 
 

@@ -15,7 +15,7 @@ from kdiag.executors.edits.base import Applied, Subject
 from kdiag.executors.edits.examples.fast_math import elementwise, loop
 from kdiag.executors.edits.fast_math import RECIPES, FastMath
 from kdiag.executors.edits.tf32_guard import Tf32Guard
-from kdiag.records import ArrayArgument, CompileEvidence, Launch, Variant
+from kdiag.records import ArrayArgument, Launch, Variant
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SAME = ("import", "import")
@@ -54,7 +54,7 @@ EXPRESSIONS = st.recursive(
 )
 
 
-def _result(source: str) -> float:
+def _result(source):
     value = next(
         node.value
         for node in ast.walk(ast.parse(source))
@@ -126,7 +126,7 @@ def silu(x, y, scale: float, T: ct.Constant[int]):
 """
 
 
-def _silu(source: str, x, scale: float = 0.75):
+def _silu(source, x, scale=0.75):
     import torch
 
     y = torch.zeros_like(x)
@@ -192,7 +192,7 @@ def test_a_function_that_calls_a_copied_one_is_copied_with_it():
     assert not outcome.warnings
 
 
-def _compiled(example: str, edit, variant: Variant, folder: Path, exchange=SAME):
+def _compiled(example, edit, variant, folder, exchange=SAME):
     """The evidence of an example's launches before and after an edit, compiled for sm_90."""
     from kdiag.diagnose.compiler.compile import compile_workload
     from kdiag.workload import read
@@ -212,7 +212,7 @@ def _compiled(example: str, edit, variant: Variant, folder: Path, exchange=SAME)
     return tuple(zip(*compiled, strict=True))
 
 
-def _off_tensor_cores(evidence: CompileEvidence) -> int:
+def _off_tensor_cores(evidence):
     return sum(not remark.passed for remark in evidence.remarks if remark.name == "RemarkTensorCoreMMA")
 
 

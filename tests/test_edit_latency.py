@@ -32,7 +32,7 @@ def launch(stream, x, w, y, tile):
 """
 
 
-def names(source: str = SOURCE) -> list[str]:
+def names(source=SOURCE):
     return [variant.name for variant in Latency().variants(Subject(source, "scale"))]
 
 

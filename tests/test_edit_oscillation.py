@@ -5,9 +5,8 @@ from itertools import combinations
 
 import pytest
 
-from kdiag.executors.edits.base import Applied, Edit, Subject
+from kdiag.executors.edits.base import Applied
 from kdiag.executors.edits.registry import EDITS
-from kdiag.records import Variant
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +18,7 @@ MOST_EXAMPLES = 2  # of an edit
 ROOM = 4000  # characters that a host guard or a copied helper may add, once
 
 
-def texts(subject: Subject, steps: list[tuple[Edit, Variant]]) -> list[str]:
+def texts(subject, steps):
     """The text after each step; a refused step leaves it as it is."""
     found = [subject.source]
     for edit, variant in steps:
@@ -28,18 +27,18 @@ def texts(subject: Subject, steps: list[tuple[Edit, Variant]]) -> list[str]:
     return found
 
 
-def applicable(edit: Edit, subject: Subject) -> list[Variant]:
+def applicable(edit, subject):
     """The first and the last variant that apply."""
     offered = edit.variants(subject)
     ends = (_first(edit, subject, offered), _first(edit, subject, offered[::-1]))
     return list({variant.name: variant for variant in ends if variant is not None}.values())
 
 
-def _first(edit: Edit, subject: Subject, offered: tuple[Variant, ...]) -> Variant | None:
+def _first(edit, subject, offered):
     return next((v for v in offered if isinstance(edit.apply(subject, v), Applied)), None)
 
 
-def assert_settles(subject: Subject, steps: list[tuple[Edit, Variant]]):
+def assert_settles(subject, steps):
     """Repeating the steps comes to a cycle of the first rounds' texts and stays in it."""
     found = texts(subject, steps * ROUNDS)
     settled = found[: 2 * len(steps) + 1]

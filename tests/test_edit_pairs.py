@@ -5,7 +5,6 @@ covered as soon as it is registered.
 """
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
@@ -16,9 +15,9 @@ pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
 pytest.importorskip("ml_dtypes")
 
-from edit_pool import POOL, TF32_TOLERANCE, Bench, Entry, Ran, bench
+from edit_pool import POOL, TF32_TOLERANCE, Bench, bench
 from kdiag.diagnose.compiler.job import CompileRequest, compile_launches
-from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Skipped
 from kdiag.executors.edits.registry import EDITS
 from kdiag.records import CompileFailure, Variant
 from kdiag.workload import Workload
@@ -40,7 +39,7 @@ class Step:
     applied: Applied
 
     @property
-    def safe(self) -> bool:
+    def safe(self):
         return (self.applied.safety or self.edit.safety(self.variant)) == "safe"
 
 
@@ -51,7 +50,7 @@ class Kernels:
     bench: Bench
 
     @cached_property
-    def steps(self) -> dict[tuple[str, str], Step]:
+    def steps(self):
         """The first variant of each edit that applies to each kernel."""
         return {
             (edit.id, entry.name): step
@@ -60,14 +59,14 @@ class Kernels:
             if (step := first_that_applies(edit, self.bench.subject(entry, entry.source))) is not None
         }
 
-    def both(self, first: Edit, second: Edit) -> list[Entry]:
+    def both(self, first, second):
         """A few kernels to which both edits apply, others for other pairs."""
         found = [e for e in POOL if {(first.id, e.name), (second.id, e.name)} <= self.steps.keys()]
         start = PAIRS.index((first, second)) % len(found) if found else 0
         return [*found[start:], *found[:start]][:KERNELS]
 
 
-def first_that_applies(edit: Edit, subject: Subject) -> Step | None:
+def first_that_applies(edit, subject):
     for variant in edit.variants(subject):
         outcome = edit.apply(subject, variant)
         if isinstance(outcome, Applied):
@@ -76,25 +75,25 @@ def first_that_applies(edit: Edit, subject: Subject) -> Step | None:
 
 
 @pytest.fixture(scope="module")
-def kernels() -> Iterator[Kernels]:
+def kernels():
     with bench() as made:
         yield Kernels(made)
 
 
-def assert_is_sentence(reason: str):
+def assert_is_sentence(reason):
     assert len(reason.split()) > 2, reason
     assert "\n" not in reason, reason
     assert "Error" not in reason, reason
 
 
-def assert_final(step: Step, subject: Subject):
+def assert_final(step, subject):
     """The same variant does not apply to its own result."""
     again = step.edit.apply(subject, step.variant)
     assert isinstance(again, Skipped), f"{step.edit.id} {step.variant.name} applies again:\n{again}"
     assert_is_sentence(again.reason)
 
 
-def assert_complete(step: Step, subject: Subject):
+def assert_complete(step, subject):
     """The same variant does not apply once more, but to what the other edit brought within its reach."""
     again = step.edit.apply(subject, step.variant)
     if isinstance(again, Applied):
@@ -103,7 +102,7 @@ def assert_complete(step: Step, subject: Subject):
         assert_is_sentence(again.reason if isinstance(again, Skipped) else again.error)
 
 
-def assert_same(before: Ran, after: Ran, steps: tuple[Step, ...]):
+def assert_same(before, after, steps):
     assert after.faults <= before.faults
     if all(step.safe for step in steps):
         assert after.same_bits(before)

@@ -24,7 +24,7 @@ def run(x, y):
 """
 
 
-def tiles(body: str, module: str = "") -> Applied | Skipped:
+def tiles(body, module=""):
     outcome = TileLoadStore().apply(Subject(HEAD.format(module=module) + body, "k"), Variant("A", "tile-load"))
     assert isinstance(outcome, Applied | Skipped)
     return outcome
@@ -60,7 +60,7 @@ def test_a_padding_that_is_bound_elsewhere_is_not_known(module):
     assert isinstance(tiles("    v = ct.gather(x, (row, columns), padding_value=PAD)\n", module), Skipped)
 
 
-def sizes(body: str, variant: str = "size=512", value: int = 512) -> Applied | Skipped:
+def sizes(body, variant="size=512", value=512):
     source = HEAD.format(module="SIZE = 256") + body + LAUNCH
     outcome = TileSizes().apply(Subject(source, "k"), Variant("G", variant, {"size": value}))
     assert isinstance(outcome, Applied | Skipped)

@@ -16,12 +16,12 @@ IN_FUNCTION = MATMUL.replace(
 ).replace("= ct.mma(a_tile, b_tile, accumulator)", "= product(a_tile, b_tile, accumulator)")
 
 
-def launches(*dtypes: str) -> tuple[Launch, ...]:
+def launches(*dtypes):
     arrays = (ArrayArgument(f"x{n}", dtype, (64, 64), (64, 1)) for n, dtype in enumerate(dtypes))
     return (Launch("matmul_kernel", (1, 1, 1), tuple(arrays)),)
 
 
-def error(source: str, size: int) -> float:
+def error(source, size):
     """The largest error against float64, relative to the largest result."""
     random = np.random.default_rng(3)
     a, b = (random.normal(size=(size, size)).astype(np.float32) for _ in range(2))

@@ -17,7 +17,7 @@ from kdiag.executors.edits.accesses.padding_modes import VALUE_OF_MODE, mode_of_
 from kdiag.executors.edits.base import Applied, Skipped, Subject
 from kdiag.executors.edits.examples.tile_load_store import ADD, ROW_COPY, SCALE, SOFTMAX
 from kdiag.executors.edits.tile_load_store import FORWARD, INVERSE, TileLoadStore
-from kdiag.records import CompileEvidence, CompileFailure, Evidence, Variant
+from kdiag.records import CompileFailure, Variant
 from kdiag.workload import Workload
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -27,7 +27,7 @@ KERNELS = ("softmax", "rms_norm", "vector_add")
 edited = partial(edit_emulation.edited, TileLoadStore())
 
 
-def kernel_file(name: str) -> str:
+def kernel_file(name):
     return (EXAMPLES / name / f"{name}.py").read_text()
 
 
@@ -129,7 +129,7 @@ def test_a_range_left_over_from_another_loop_is_refused():
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory) -> dict[tuple[str, str], tuple[CompileEvidence, ...]]:
+def compiled(tmp_path_factory):
     """What the tile compiler says about each example kernel: as it is, edited, and edited back."""
     pytest.importorskip("cuda.tile")
     pytest.importorskip("torch")
@@ -153,12 +153,12 @@ def compiled(tmp_path_factory) -> dict[tuple[str, str], tuple[CompileEvidence, .
     return found
 
 
-def count(observation: Evidence) -> int:
+def count(observation):
     assert isinstance(observation.value, int)
     return observation.value
 
 
-def lines(compiled: tuple[CompileEvidence, ...], observation: str) -> set[int]:
+def lines(compiled, observation):
     """The lines at which the compiler says that it took TMA."""
     what = "Load" if observation == "compile.tma_loads" else "Store"
     name = f"RemarkMemory{what}InstructionSelected"

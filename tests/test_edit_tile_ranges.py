@@ -1,7 +1,6 @@
 """Contiguous ranges in every spelling become the same tile access and compute the same, or are refused with a reason."""
 
 import ast
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +10,10 @@ from hypothesis import strategies as st
 import edit_emulation
 from edit_emulation import numbers
 from emulated_edits import kernel, launch, results
-from kdiag.executors.edits.base import Applied, Outcome, Subject
+from kdiag.executors.edits.base import Applied, Subject
 from kdiag.executors.edits.tile_load_store import INVERSE, TileLoadStore
-from kdiag.records import Launch, Variant
-from tile_range_cases import CASES, COUNTED, LAUNCH_ONLY, REFUSED, Case, ones
+from kdiag.records import Variant
+from tile_range_cases import CASES, COUNTED, LAUNCH_ONLY, REFUSED, ones
 
 LENGTHS = (1, 101, 1023)
 COPY = "ct.scatter(y, {index}, ct.gather(x, {index}) * 2)"
@@ -35,19 +34,19 @@ offsets = start + steps
 """
 
 
-def apply(source: str, variant: str = "tile-load-store", launches: tuple[Launch, ...] = ()) -> Outcome:
+def apply(source, variant="tile-load-store", launches=()):
     return TileLoadStore().apply(Subject(source, "k", launches=launches), Variant("A", variant))
 
 
-def edited(source: str, variant: str = "tile-load-store", launches: tuple[Launch, ...] = ()) -> str:
+def edited(source, variant="tile-load-store", launches=()):
     return edit_emulation.edited(TileLoadStore(), source, "k", variant, launches)
 
 
-def refused(source: str, variant: str = "tile-load-store", launches: tuple[Launch, ...] = ()) -> str:
+def refused(source, variant="tile-load-store", launches=()):
     return edit_emulation.refused(TileLoadStore(), source, "k", variant, launches)
 
 
-def same(before: str, after: str, grid: tuple[int, ...], values: list[Any]):
+def same(before, after, grid, values):
     for old, new in zip(results(before, grid, values), results(after, grid, values), strict=True):
         assert np.array_equal(old, new, equal_nan=True)
 
@@ -64,7 +63,7 @@ def test_case_1_a_range_per_block_becomes_the_tile_of_that_block(spelling):
         same(source, after, (-(-length // 64),), [numbers(length), np.zeros(length, np.float32), 64])
 
 
-def launched(case: Case) -> tuple[Launch, ...]:
+def launched(case):
     return (launch(case.source, case.grid, list(case.values)),)
 
 
@@ -162,7 +161,7 @@ def test_a_tile_of_several_rows_is_gathered(rows, columns, order):
     same(source, after, (-(-rows // 8), -(-columns // 16)), [numbers(*shape), ones(rows, columns), 8, 16])
 
 
-def written() -> list[tuple[str, str]]:
+def written():
     """What the edit wrote of everything here and of its examples, each with the kernel's name."""
     examples = [(x.after, x.kernel) for x in TileLoadStore.examples if x.after and x.variant != INVERSE]
     return [(edited(case.source, launches=launched(case)), "k") for case in CASES.values()] + examples

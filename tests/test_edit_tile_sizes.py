@@ -57,7 +57,7 @@ def test_a_variant_says_how_much_the_tiles_grow():
     assert all(each.growth is None for each in EDIT.variants(Subject(FROM_DATA, "double_kernel")))
 
 
-def inputs(kernel: str, *extents: int) -> list[object]:
+def inputs(kernel, *extents):
     generator = torch.Generator().manual_seed(sum(extents))
     shapes = {
         "matmul_kernel": [extents[:2], (extents[1], extents[2])],
@@ -67,7 +67,7 @@ def inputs(kernel: str, *extents: int) -> list[object]:
     return [torch.randn(shape, generator=generator) for shape in shapes]
 
 
-def same(before: str, after: str, wrapper: str, *arguments: object) -> bool:
+def same(before, after, wrapper, *arguments):
     return torch.equal(called(before, wrapper, *arguments), called(after, wrapper, *arguments))
 
 

@@ -10,16 +10,16 @@ OUTPUT = "    c = torch.empty((m, n), dtype=a.dtype, device=a.device)\n"
 PAD = "a = torch.nn.functional.pad(a, (0, 0, 0, {}))"
 
 
-def module_with(lines: str) -> str:
+def module_with(lines):
     return MATMUL.replace("TILE_K = 64\n", f"TILE_K = 64\n{lines}\n")
 
 
-def smaller(source: str) -> str:
+def smaller(source):
     compile(source, "example", "exec")
     return resized(source, "matmul_kernel", tile_m=64)
 
 
-def stays(source: str) -> str:
+def stays(source):
     compile(source, "example", "exec")
     return refused(source, "matmul_kernel", tile_m=64)
 

@@ -26,7 +26,7 @@ def copy(x, y, P: ct.Constant[int], Q: ct.Constant[int], R: ct.Constant[int]):
 """
 
 
-def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
+def same_bits(one, other):
     return bool(np.array_equal(one.view(np.uint32), other.view(np.uint32)))
 
 

@@ -108,7 +108,7 @@ def test_the_probe_says_when_order_costs_nothing(tmp_path):
 def test_the_probe_counts_the_barriers_that_fall_away():
     from kdiag.loop.token_order import compare
 
-    def compiled(code_hash: str, barriers: int) -> CompileEvidence:
+    def compiled(code_hash, barriers):
         launch = Launch("k", (1, 1, 1), ())
         mix = {"barrier": barriers}
         return CompileEvidence("k", "sm_90", launch, 16, 0, 0, 512, code_hash, (), 0.1, instructions=mix)

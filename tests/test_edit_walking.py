@@ -1,6 +1,5 @@
 """The nodes of a kind are those that a plain walk over the tree finds, in the same order, wherever it starts."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import libcst as cst
@@ -15,7 +14,7 @@ SOURCES += [path.read_text() for path in (Path(__file__).parents[1] / "examples"
 KINDS = (cst.CSTNode, cst.BaseExpression, cst.Name, cst.Call, cst.BaseStatement, cst.FunctionDef, cst.Comma)
 
 
-def walked(root: cst.CSTNode) -> Iterator[cst.CSTNode]:
+def walked(root):
     yield root
     for child in root.children:
         yield from walked(child)

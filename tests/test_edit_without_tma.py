@@ -27,7 +27,7 @@ tiles.store((ct.bid(0),), total)
 LINES = {"load-1": (7,), "load-2": (8,), "loads": (7, 8), "stores": (15,)}
 
 
-def applied(variant: str) -> Applied:
+def applied(variant):
     outcome = WithoutTma().apply(Subject(SOURCE, "k"), Variant("F", variant))
     assert isinstance(outcome, Applied), outcome
     return outcome

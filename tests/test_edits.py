@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from edit_compilation import compile_to_cubin
-from kdiag.executors.edits.base import Applied, Edit, Example, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Skipped, Subject
 from kdiag.executors.edits.registry import EDITS, EXECUTORS, propose, unified_diff
 from kdiag.executors.edits.tile_sizes import TileSizes
-from kdiag.records import Proposal, Variant
+from kdiag.records import Variant
 
 KERNELS = Path(__file__).parents[1] / "examples"
 CASES = [(edit, example) for edit in EDITS for example in edit.examples]
@@ -17,20 +17,20 @@ PASSING = [case for case in CASES if case[1].after is not None]
 REFUSED = [case for case in CASES if case[1].after is None]
 
 
-def named(cases: list[tuple[Edit, Example]]) -> list[str]:
+def named(cases):
     return [f"{edit.id}-{example.name.replace(' ', '-')}" for edit, example in cases]
 
 
-def variant(edit: Edit, example: Example) -> Variant:
+def variant(edit, example):
     return Variant(edit.id, example.variant, example.settings)
 
 
-def offered(name: str, target: str = "sm_90") -> tuple[Proposal, ...]:
+def offered(name, target="sm_90"):
     path = next(p for p in (KERNELS / name).glob("*.py") if p.name != "workload.py")
     return propose(Subject(path.read_text(), f"{path.stem}_kernel", target), path.name)
 
 
-def names(proposals: tuple[Proposal, ...], optimization: str) -> list[str]:
+def names(proposals, optimization):
     return [p.variant.name for p in proposals if p.variant.optimization == optimization]
 
 

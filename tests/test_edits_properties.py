@@ -21,7 +21,7 @@ SUFFIX = "\n\ndef  untouched( q,r = 64 ):\n\treturn q  *r # keep\n"
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> tuple[str, str]:
+def damaged(draw):
     """The source of an example with pieces cut out, doubled or put in."""
     source, kernel = draw(st.sampled_from(SOURCES))
     for _ in range(draw(st.integers(1, 3))):
@@ -33,7 +33,7 @@ def damaged(draw: st.DrawFn) -> tuple[str, str]:
 
 
 @st.composite
-def elementwise(draw: st.DrawFn) -> str:
+def elementwise(draw):
     """A kernel that adds one or several vectors, written and launched in one of many ways."""
     count = draw(st.integers(1, 3))
     size = draw(st.sampled_from([128, 256, 1024, 4096]))

@@ -51,13 +51,13 @@ def flops(config):
 
 
 @pytest.fixture
-def workload(tmp_path) -> Path:
+def workload(tmp_path):
     (tmp_path / "scale.py").write_text(KERNEL.replace("BLOCKS", "-(-x.numel() // 32)"))
     (tmp_path / "workload.py").write_text(WORKLOAD)
     return tmp_path
 
 
-def broken(workload: Path, old: str, new: str, file: str = "scale.py") -> Path:
+def broken(workload, old, new, file="scale.py"):
     source = workload / file
     text = source.read_text()
     assert old in text

@@ -1,7 +1,5 @@
 """Which runs on the CPU are had of a kernel file, how they survive what a kernel does, and that they are kept."""
 
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("cuda.tile")
@@ -16,32 +14,31 @@ from kdiag.executors.emulator import cases, results
 from kdiag.executors.emulator.cases import Cases, choose, emulate_source
 from kdiag.executors.emulator.perturbations import PERTURBATIONS, perturb
 from kdiag.executors.gates.emulation import emulation
-from kdiag.records import EmulatedSource
 from kdiag.workload import Workload
 
 
 @pytest.fixture
-def kernel(tmp_path) -> Path:
+def kernel(tmp_path):
     return gate_workload.write(tmp_path)
 
 
-def workload_of(kernel: Path) -> Workload:
+def workload_of(kernel):
     found = workloads.read(kernel.parent)
     assert isinstance(found, Workload)
     return found
 
 
-def chosen(kernel: Path) -> Cases:
+def chosen(kernel):
     found = choose(workload_of(kernel))
     assert isinstance(found, Cases), found
     return found
 
 
-def emulated(kernel: Path, file: Path | None = None) -> EmulatedSource:
+def emulated(kernel, file=None):
     return emulate_source(workload_of(kernel), Source.of(file or kernel), "sm_90", chosen(kernel))
 
 
-def edited(kernel: Path, old: str, new: str):
+def edited(kernel, old, new):
     path = kernel.parent / "workload.py"
     text = path.read_text()
     assert old in text
@@ -84,7 +81,7 @@ def test_results_are_kept_for_the_same_text(kernel, monkeypatch):
     assert not first.missing
     assert all(ran.check.passed for case, ran in first.ran.items() if not case.perturbation)
 
-    def no_child(*_: object, **__: object):
+    def no_child(*_, **__):
         raise AssertionError("a child was started")
 
     monkeypatch.setattr(isolate, "run", no_child)
@@ -129,7 +126,7 @@ def test_a_file_that_cannot_be_imported_fails_as_a_whole(kernel, monkeypatch):
     started = []
     run = isolate.run
 
-    def counted(job: object, request: object, *, timeout_s: float) -> object:
+    def counted(job, request, *, timeout_s):
         started.append(job)
         return run(job, request, timeout_s=timeout_s)
 

@@ -1,7 +1,6 @@
 """The emulation gate: what it compares of a parent's and a candidate's runs, and when they say nothing."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -14,14 +13,12 @@ NEGATIVE = EmulationCase("n=7", True, 0, perturbation="all negative")
 RACE = Fault("race", "k", "k.py", 9, 4, "two blocks", array="y")
 
 
-def ran(bits: str = "a", passed: bool = True, faults: tuple[Fault, ...] = (), **more: Any) -> EmulatedCase:
+def ran(bits="a", passed=True, faults=(), **more):
     reason = "" if passed else "worst at [3]"
     return EmulatedCase(ConfigurationCheck("n=7", passed, 0.0, 1e-3, reason), (bits,), faults=faults, **more)
 
 
-def judged(
-    parent: dict[EmulationCase, EmulatedCase], candidate: dict[EmulationCase, EmulatedCase], exact: bool = True
-) -> GateRecord:
+def judged(parent, candidate, exact=True):
     return emulation(EmulatedSource(parent), EmulatedSource(candidate), exact=exact)
 
 

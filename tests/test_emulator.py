@@ -19,7 +19,7 @@ from emulator_kernels import capped_running_sums, capped_sums, doubled, product,
 from kdiag.executors.emulator import emulate
 
 
-def wandered(block: int, blocks: int, stop: int, limit: int) -> int:
+def wandered(block, blocks, stop, limit):
     total = 0
     for i in range(block, stop, blocks):
         if i % 5 == 3:
@@ -105,7 +105,7 @@ def test_everything_is_as_before_afterwards():
 def test_a_wrapper_that_tunes_itself():
     x = torch.arange(100.0)
 
-    def grid(tile: int) -> tuple[int]:
+    def grid(tile):
         return (-(-100 // tile),)
 
     with emulate():

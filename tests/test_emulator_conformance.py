@@ -4,7 +4,6 @@ Exact cases must give the recorded bytes (any NaN for a NaN), others come within
 """
 
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -20,7 +19,7 @@ sys.path.insert(0, str(ROOT / "benchmarks" / "conformance"))
 
 from agreement import DIGEST_BYTES, compare, disagreements, is_nan, kept
 from bits import FLOATS, WIDE_FLOATS, storage
-from case import EXACT, Case, Data, ulps
+from case import EXACT, Data, ulps
 from catalogue import all_cases
 from launch import run
 from recording import Recording, Result, condensed, load, save
@@ -42,7 +41,7 @@ def test_every_case_is_recorded_or_known_to_be_refused():
 
 
 @pytest.fixture(scope="module")
-def emulated() -> Iterator[None]:
+def emulated():
     """Entering costs more than a case takes, so once for all."""
     with emulator.emulate():
         yield
@@ -61,7 +60,7 @@ def test_gives_what_the_gpu_gave(name):
     assert not wrong, (case.tolerance, wrong)
 
 
-def unspecified(case: Case, result: Result):
+def unspecified(case, result):
     """The emulator may refuse what no document gives a meaning, or give it another one than the card did."""
     try:
         got = run(case, "cpu", None)
@@ -87,7 +86,7 @@ def test_one_altered_bit_is_noticed():
     assert not unnoticed
 
 
-def with_one_bit_flipped(dtype: str, output: bytes) -> bytes:
+def with_one_bit_flipped(dtype, output):
     """The lowest bit of the last element that is a number: a NaN of other bits is as good."""
     words = np.frombuffer(output, storage(dtype)).copy()
     numbers = np.flatnonzero(~is_nan(dtype, words)) if dtype in FLOATS else np.arange(len(words))

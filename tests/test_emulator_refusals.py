@@ -49,7 +49,7 @@ def test_what_no_block_writes_is_a_fault_at_the_end():
         three_blocks_of_four(y)
 
 
-def three_blocks_of_four(kept: torch.Tensor):
+def three_blocks_of_four(kept):
     with emulate() as emulation:
         emulation.poison(kept)
         ct.launch(None, (3,), doubled, (torch.arange(100.0), kept, 32))

@@ -1,7 +1,6 @@
 """TileGym's operators under the emulator: each agrees with PyTorch, and only what is at fault is said to be."""
 
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -21,11 +20,11 @@ import tilegym_attention as attend
 import tilegym_streams as streams
 from kdiag.executors.emulator import emulate
 from tilegym_cases import CASES, called, compared
-from tilegym_references import BF16, FP32, Check
+from tilegym_references import BF16, FP32
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _tilegym() -> Iterator[None]:
+def _tilegym():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(Path(CHECKOUT or ".") / "src")
         patch.setattr(ct, "launch", ct.launch)  # TileGym puts its own there
@@ -34,7 +33,7 @@ def _tilegym() -> Iterator[None]:
         yield
 
 
-def agrees(check: Check):
+def agrees(check):
     """Call the operator: its faults are those that are known, and its result is right."""
     with emulate(check.target, on_fault="record") as emulation:
         given = called(check)

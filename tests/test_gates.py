@@ -2,7 +2,6 @@
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,12 +28,12 @@ from kdiag.records import (
 )
 
 
-def compiled(code: str, stack: int = 0, launch: Launch | None = None) -> tuple[CompileEvidence, ...]:
+def compiled(code, stack=0, launch=None):
     made = launch or Launch("k", (1,), ())
     return (CompileEvidence("k", "sm_90", made, 32, stack, 0, 100, code, (), 0.1),)
 
 
-def said(lines: dict[str, frozenset[int]] | None = None, **values: int) -> Said:
+def said(lines=None, **values):
     observations = {f"compile.{name}": Evidence("resource", f"compile.{name}", value) for name, value in values.items()}
     return Said(observations, lines or {})
 
@@ -190,7 +189,7 @@ def test_the_names_of_the_gates():
 
 
 def test_nothing_is_asked_for_after_the_first_failure():
-    def never() -> Any:
+    def never():
         raise AssertionError("asked for")
 
     passed, refused = GateRecord("scope", "passed"), GateRecord("scope", "failed", "other.py")

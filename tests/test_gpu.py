@@ -23,7 +23,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @pytest.fixture(scope="module", params=["softmax", "matmul_bf16", "vector_add"])
-def bench(request) -> DeviceBench:
+def bench(request):
     described = workloads.read(EXAMPLES / request.param)
     gpu = probe_gpu()
     assert isinstance(described, Workload)

@@ -2,7 +2,6 @@
 
 import os
 import time
-from concurrent.futures import Executor
 
 import pytest
 
@@ -13,7 +12,6 @@ from kdiag.errors import UsageError
 from kdiag.executors import device_bench, device_jobs, gpu_pool
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Trial
 from kdiag.executors.device_bench import DeviceBench
-from kdiag.executors.device_jobs import BaselineRequest, TrialRequest
 from kdiag.isolate import Died
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu
 from kdiag.workload import Workload, load_part, read
@@ -24,16 +22,16 @@ WORKLOAD = "KERNEL_FILE = 'kernel.py'\ndef configs(): return list(range(5))\n" +
 )
 
 
-def where(config: int) -> str:
+def where(config):
     return f"{config} on {os.environ[gpu_pool.VISIBLE]}"
 
 
-def baseline(request: BaselineRequest) -> Baseline:
+def baseline(request):
     rows = [ConfigurationBaseline(where(config), 1.0, 0.0) for config in load_part(request.workload).configs()]
     return Baseline((ConfigurationCheck("n", True, 0.0, 1.0),), tuple(rows), copy_gbs=4000.0)
 
 
-def trial(request: TrialRequest) -> Trial:
+def trial(request):
     """Both parts at once, or the first one waits for the second in vain."""
     part, meeting = request.workload.part, request.workload.path.parent
     (meeting / str(part.number)).touch()
@@ -48,7 +46,7 @@ def trial(request: TrialRequest) -> Trial:
 
 
 @pytest.fixture
-def workload(tmp_path, monkeypatch) -> Workload:
+def workload(tmp_path, monkeypatch):
     (tmp_path / "workload.py").write_text(WORKLOAD)
     (tmp_path / "kernel.py").write_text("fine")
     monkeypatch.setattr(device_jobs, "baseline", baseline)
@@ -58,7 +56,7 @@ def workload(tmp_path, monkeypatch) -> Workload:
     return found
 
 
-def bench(workload: Workload, gpus: tuple[Executor, ...]) -> DeviceBench:
+def bench(workload, gpus):
     return DeviceBench(workload, CARD, (), lambda _path, _kernel: {}, 120.0, gpus)
 
 
@@ -87,7 +85,7 @@ def test_what_is_wrong_or_dies_on_one_gpu_is_so_for_all(workload):
     assert "exit code 7" in answer.message
 
 
-def sleep(_: None) -> None:
+def sleep(_):
     time.sleep(600)
 
 
@@ -112,11 +110,11 @@ def test_a_gpu_that_is_not_there_is_refused(selection):
         gpu_pool.visible(selection, 2)
 
 
-def probe(_: None) -> Gpu:
+def probe(_):
     return Gpu("one" if os.environ[gpu_pool.VISIBLE] == "0" else "another", "9.0", 132)
 
 
-def two(_: None) -> int:
+def two(_):
     return 2
 
 

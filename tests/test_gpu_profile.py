@@ -54,7 +54,7 @@ def flops(config): return 0
 """
 
 
-def described(name: str) -> Workload:
+def described(name):
     found = workloads.read(EXAMPLES / name)
     assert isinstance(found, Workload)
     return found

@@ -22,12 +22,12 @@ FFMA, LDL, STL, MUFU, NOP, HGMMA = 0x223, 0x983, 0x387, 0x308, 0x918, 0xDF0
 NOWHERE = 0x000
 
 
-def word(opcode: int) -> bytes:
+def word(opcode):
     """An instruction with this opcode; the bits above it hold a predicate and operands."""
     return (opcode | 0x7_0000_7000).to_bytes(16, "little")
 
 
-def code(*opcodes: int) -> bytes:
+def code(*opcodes):
     return b"".join(map(word, opcodes))
 
 
@@ -71,7 +71,7 @@ def test_an_opcode_that_nobody_knows_is_counted_as_unknown():
 def test_what_the_table_lacks_is_asked_of_the_disassembler(monkeypatch):
     asked: list[bytes] = []
 
-    def answer(words: list[bytes], _architecture: str) -> dict[bytes, str]:
+    def answer(words, _architecture):
         asked.extend(words)
         return {word(NOWHERE): "LDG"}
 
@@ -108,7 +108,7 @@ def test_only_a_kernel_of_a_cubin_has_a_mix():
 
 
 @pytest.fixture(scope="module")
-def cubins() -> list[tuple[bytes, str]]:
+def cubins():
     """The machine code of examples for four generations, with the symbol of each kernel."""
     pytest.importorskip("cuda.tile")
     pytest.importorskip("torch")
@@ -126,7 +126,7 @@ def cubins() -> list[tuple[bytes, str]]:
     return made
 
 
-def compiled_code(asked: tuple[object, str]) -> list[tuple[bytes, str]]:
+def compiled_code(asked):
     """The cubin and symbol of each launch of a workload. Runs in a child process."""
     from kdiag.diagnose.capture.workload import capture
     from kdiag.diagnose.compiler.job import _export

@@ -11,25 +11,25 @@ from kdiag.errors import WorkloadError
 from kdiag.isolate import Died
 
 
-def double(value: int) -> int:
+def double(value):
     return 2 * value
 
 
-def complain(_: int) -> int:
+def complain(_):
     raise WorkloadError("The workload is wrong.")
 
 
-def divide(_: int) -> int:
+def divide(_):
     return 1 // 0
 
 
-def die(number: int) -> int:
+def die(number):
     sys.stdout.write("fatal error: the compiler broke\n")
     os.kill(os.getpid(), number)
     return 0
 
 
-def sleep_below(_: int) -> int:
+def sleep_below(_):
     subprocess.run(["sleep", "987654"], check=False)
     return 0
 
@@ -37,11 +37,11 @@ def sleep_below(_: int) -> int:
 class SlowToArrive:
     """Takes two seconds to be unpickled, before the child leads a group of its own."""
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce__(self):
         return time.sleep, (2,)
 
 
-def gpu(_: int) -> str:
+def gpu(_):
     return os.environ.get("CUDA_VISIBLE_DEVICES", "")
 
 

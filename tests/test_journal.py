@@ -8,8 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -52,7 +51,7 @@ EVENTS: tuple[Event, ...] = (
 )
 
 
-def written(path: Path, events: tuple[Event, ...] = EVENTS) -> Path:
+def written(path, events=EVENTS):
     assert isinstance(events[0], Start)
     with Journal.create(path, events[0]) as journal:
         for event in events[1:]:
@@ -81,7 +80,7 @@ st.register_type_strategy(Mapping, lambda hint: st.dictionaries(*map(st.from_typ
 def test_every_record_survives_a_round_trip_through_json(record):
     @settings(max_examples=30, deadline=None)
     @given(st.from_type(record))
-    def round_trip(value: object):
+    def round_trip(value):
         text = json.dumps(encode(value), allow_nan=False)
         assert repr(decode(record, json.loads(text))) == repr(value)  # repr: NaN does not equal itself
 
@@ -132,7 +131,7 @@ def test_each_line_is_strict_json(tmp_path):
     failed = replace(REVERTED, checks=(ConfigurationCheck("a", False, math.inf, 1e-2),))
     path = written(tmp_path / "j", (START, IterationDone(failed)))
 
-    def refuse(token: str):
+    def refuse(token):
         raise AssertionError(token)
 
     for line in path.read_text().splitlines():
@@ -158,19 +157,19 @@ def test_a_run_killed_at_any_byte_resumes(tmp_path_factory, data):
     assert read(path) == (*complete, Resumed(None, "0.1.0", "later"))
 
 
-def damage_middle(lines: list[bytes]) -> list[bytes]:
+def damage_middle(lines):
     return [lines[0], lines[1][:-5], *lines[2:]]
 
 
-def damage_two_last(lines: list[bytes]) -> list[bytes]:
+def damage_two_last(lines):
     return [*lines[:-2], b"\0\0\0", lines[-1][:4]]
 
 
-def unknown_event(lines: list[bytes]) -> list[bytes]:
+def unknown_event(lines):
     return [*lines[:-1], b'{"event": "later-invention"}']
 
 
-def no_start(lines: list[bytes]) -> list[bytes]:
+def no_start(lines):
     return lines[1:]
 
 
@@ -206,7 +205,7 @@ class FullDisk(io.FileIO):
 
     full = False
 
-    def write(self, text: Any) -> int:
+    def write(self, text):
         if not self.full:
             return super().write(text)
         super().write(text[: len(text) // 2])

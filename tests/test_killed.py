@@ -1,12 +1,11 @@
 """`kdiag auto` killed with SIGKILL at any point and resumed ends as if nothing had happened."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from auto_runs import Project, project
+from auto_runs import project
 from kdiag import isolate, journal, run_state
 from kdiag.isolate import Died
 from killed_runs import Attempt, run_auto
@@ -54,15 +53,13 @@ class End:
     sandbox: list[str]
 
 
-def start(
-    made: Project, *options: str, kill: str | None = None, log: Path | None = None, disk: int | None = None
-) -> int | Died:
+def start(made, *options, kill=None, log=None, disk=None):
     where = ("--resume", str(made.run_dir)) if options == ("--resume",) else ("--run-dir", str(made.run_dir))
     arguments = ("auto", str(made.root), "--yes", "--json", "--budget", "9999", *where)
     return isolate.run(run_auto, Attempt(arguments, log, kill, disk), timeout_s=120)
 
 
-def made_in(folder: Path) -> Project:
+def made_in(folder):
     made = project(folder, "softmax")
     (made.root / "kdiag.toml").write_text(COMMANDS)
     made.git("add", "-A")
@@ -71,7 +68,7 @@ def made_in(folder: Path) -> Project:
     return made
 
 
-def end_of(made: Project) -> End:
+def end_of(made):
     events = journal.read(made.run_dir / "journal.jsonl")
     begin = events[0]
     assert isinstance(begin, journal.Start)
@@ -91,7 +88,7 @@ def end_of(made: Project) -> End:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory) -> tuple[End, list[str]]:
+def undisturbed(tmp_path_factory):
     """How the run ends, and every event of it."""
     folder = tmp_path_factory.mktemp("undisturbed")
     made = made_in(folder)
@@ -106,7 +103,7 @@ def undisturbed(tmp_path_factory) -> tuple[End, list[str]]:
     return end, (folder / "events").read_text().splitlines()
 
 
-def killed_and_resumed(folder: Path, point: str) -> End:
+def killed_and_resumed(folder, point):
     made = made_in(folder)
     before = made.fingerprint()
     died = start(made, kill=point)

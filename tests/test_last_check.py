@@ -77,7 +77,7 @@ UNEDITED, FIRST, SECOND = (f"X = {n}\n" for n in range(3))
 
 
 @pytest.fixture
-def arena(tmp_path) -> Arena:
+def arena(tmp_path):
     root = tmp_path / "user"
     root.mkdir()
     (root / "kernel.py").write_text(UNEDITED)
@@ -101,7 +101,7 @@ def arena(tmp_path) -> Arena:
 )  # fmt: skip
 @pytest.mark.parametrize("killed_after", [None, 0, 1, 2])
 def test_a_run_ends_with_a_version_that_passes(arena, bad, best, verdicts, last, killed_after):
-    def check(path: Path) -> GateRecord:
+    def check(path):
         return GateRecord("memcheck", "failed" if path.read_text() in bad else "passed", "read")
 
     arena = replace(arena, memcheck=check)

@@ -16,7 +16,7 @@ WORKLOAD = Workload(Path("workload.py"), Path("kernel.py"), False)
 WORK = (Work(100.0, 10.0), Work(200.0, None), Work(300.0, 30.0))
 
 
-def launched(kernel: str, grid: tuple[int, ...], configuration: int) -> CompileEvidence:
+def launched(kernel, grid, configuration):
     launch = Launch(kernel, grid, (), configuration)
     return CompileEvidence(kernel, "sm_90", launch, 32, 0, 0, 100, "hash", (), 0.1)
 
@@ -84,7 +84,7 @@ def test_what_the_arrays_of_a_launch_say(body, expected):
 
 
 def test_the_workload_is_believed_before_the_arrays():
-    def known(**values: float) -> dict[str, Evidence]:
+    def known(**values):
         return {name.replace("__", "."): Evidence("workload", name, value) for name, value in values.items()}
 
     arrays = with_derived(known(dram_bytes=400.0, work__array_bytes=100.0))

@@ -24,7 +24,7 @@ from kdiag.rules.load_metrics import load_metrics
 HOPPER, AMPERE, BLACKWELL = (9, 0), (8, 0), (12, 0)
 
 
-def line(options: NcuOptions, report: Path = Path("/r/a.ncu-rep")) -> list[str]:
+def line(options, report=Path("/r/a.ncu-rep")):
     return command_line("ncu", ("--set", "full"), options, report, Path("/l/ncu.log"), ["python", "s.py", "-k", "x"])
 
 
@@ -112,7 +112,7 @@ def test_sets_are_ordered_by_cost_and_differ_in_what_they_ask_for():
     assert tuple(names.split(",")) == counters(HOPPER)
 
 
-def needed_by_causes() -> set[str]:
+def needed_by_causes():
     """Canonical names of the metrics that a test of a cause needs, through the derived ones."""
     patterns = [pattern for cause in load_causes().values() for pattern in cause.patterns]
     needed = {test.metric for pattern in patterns for test in pattern.tests}

@@ -11,7 +11,7 @@ from kdiag.executors.ncu.process import Ended, start, watch
 from ncu_machine import ended as has_ended
 
 
-def python(code: str, timeout_s: float = 20.0, shown: list[str] | None = None) -> Ended:
+def python(code, timeout_s=20.0, shown=None):
     show = (shown if shown is not None else []).append
     return watch(start([sys.executable, "-c", code], os.environ), timeout_s, show)
 

@@ -6,17 +6,17 @@ import pytest
 
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.diagnose.compiler.observe_remarks import lines_by_observation, remark_lines
-from kdiag.records import CompileEvidence, Evidence, Launch, Place, Remark, Scalar
+from kdiag.records import CompileEvidence, Launch, Place, Remark
 
 LOAD = "RemarkMemoryLoadInstructionSelected"
 STORE = "RemarkMemoryStoreInstructionSelected"
 
 
-def remark(name: str, line: int, *, passed: bool = True, instruction: str = "", text: str = "") -> Remark:
+def remark(name, line, *, passed=True, instruction="", text=""):
     return Remark(name, passed, Place("k.py", line), "k", instruction, text=text)
 
 
-def evidence(*remarks: Remark) -> CompileEvidence:
+def evidence(*remarks):
     launch = Launch("k", (1, 1, 1), ())
     return CompileEvidence("k", "sm_90", launch, 255, 0, 1024, 4096, "hash", remarks, 0.1)
 
@@ -55,7 +55,7 @@ def test_products_and_stores_are_told_apart():
     }
 
 
-def counted(found: dict[str, Evidence]) -> dict[str, Scalar]:
+def counted(found):
     return {name: item.value for name, item in found.items() if item.kind == "remark"}
 
 

@@ -1,7 +1,5 @@
 """Occupancy by calculation, against what Nsight Compute reports for launches on many cards."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +17,7 @@ LIMITS = {
 }
 
 
-def launches(report: Path) -> list[dict[str, float]]:
+def launches(report):
     """The launch figures of every action in the report that has them all."""
     ncu_report = pytest.importorskip("ncu_report")
     names = [

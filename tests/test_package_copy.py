@@ -3,8 +3,6 @@
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -43,7 +41,7 @@ PACKAGE = {
 
 
 @pytest.fixture
-def package(tmp_path, monkeypatch) -> Iterator[Path]:
+def package(tmp_path, monkeypatch):
     """The kernel file of a package; nothing of it stays imported."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
@@ -57,7 +55,7 @@ def package(tmp_path, monkeypatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
-def edited(kernel_file: Path, value: object) -> Path:
+def edited(kernel_file, value):
     """A version of the kernel file, kept elsewhere as candidates are."""
     path = kernel_file.parents[3] / str(value) / kernel_file.name
     path.parent.mkdir(exist_ok=True)

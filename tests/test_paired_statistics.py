@@ -25,7 +25,7 @@ def test_no_shift_is_rejected_by_rounds_that_are_too_few():
 
 
 def test_a_noisy_machine_is_measured_for_longer_whatever_the_candidate():
-    def rounds(jitter: float, candidate: float) -> int:
+    def rounds(jitter, candidate):
         random = np.random.default_rng(5)
         times = until_settled((random.lognormal(0, jitter, (20, 3)) * (1, 1, candidate)).T.tolist)
         assert len({len(arm) for arm in times}) == 1

@@ -11,7 +11,7 @@ import pytest
 
 from kdiag.diagnose.classify import classify
 from kdiag.diagnose.metrics import with_derived
-from kdiag.records import Diagnosis, number
+from kdiag.records import number
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "planted"))
 
@@ -26,7 +26,7 @@ FAST = [launch for launch in RECORDED["launches"] if launch["variant"] == "fast"
 SECTIONS_ONLY = ("spill_instructions", "l2_to_sm_rate", "l1_rate")
 
 
-def diagnose(launch: dict[str, Any], without: tuple[str, ...] = ()) -> Diagnosis:
+def diagnose(launch, without=()):
     return classify(observed(launch, without))
 
 
@@ -58,7 +58,7 @@ def test_held_out_faults(launch):
     assert (found in HELD_OUT_CASES[launch["case"]]["causes"]) == (launch["case"] not in KNOWN_MISSES)
 
 
-def still_there(launch: dict[str, Any]) -> bool:
+def still_there(launch):
     """Some faults are made smaller by the better kernel, not removed."""
     return launch["case"] in {"three_passes", "padding", "exponentials", "divisions", "remainders"}
 

@@ -33,14 +33,14 @@ class Cupti:
     failing: str = ""
     error: Exception = field(default_factory=Exception)
 
-    def __call__(self, device_index: int) -> "Cupti":
+    def __call__(self, device_index):
         self._step("new", {"device_index": device_index})
         return self
 
     def enable(self):
         self._step("enable")
 
-    def configure(self, **options: Any):
+    def configure(self, **options):
         self._step("configure", options)
 
     def start(self):
@@ -49,21 +49,21 @@ class Cupti:
     def stop(self):
         self._step("stop")
 
-    def decode(self, max_samples: int) -> list[Sample]:
+    def decode(self, max_samples):
         self._step("decode", {"max_samples": max_samples})
         return [Sample(5, 7, [1, 2.5])]
 
     def disable(self):
         self._step("disable")
 
-    def _step(self, name: str, options: dict[str, Any] | None = None):
+    def _step(self, name, options=None):
         self.calls.append((name, options or {}))
         if name == self.failing:
             raise self.error
 
 
 @pytest.fixture
-def cupti(monkeypatch) -> Cupti:
+def cupti(monkeypatch):
     played = Cupti([])
     package: Any = ModuleType("cupti")
     package.cupti, package.pm_sampling = ModuleType("cupti.cupti"), ModuleType("cupti.pm_sampling")
@@ -117,7 +117,7 @@ def test_lost_records_are_an_overflow(cupti):
 
 
 def test_a_window_that_fails_still_stops_the_sampling(cupti):
-    def broken() -> Launched:
+    def broken():
         raise RuntimeError("an illegal memory access")
 
     with pytest.raises(RuntimeError, match="an illegal memory access"):

@@ -17,13 +17,13 @@ from kdiag.executors.pm_sampling.samples import (
     trim,
     values_per_metric,
 )
-from kdiag.rules.load_pm_sampling import Reduction, SampledMetric, Window
+from kdiag.rules.load_pm_sampling import SampledMetric, Window
 from pm_stand_ins import WINDOW, idle, series, working
 
 finite = st.floats(0, 1e9)
 
 
-def metric(name: str, reduce: Reduction, canonical: str = "dram_pct") -> SampledMetric:
+def metric(name, reduce, canonical="dram_pct"):
     return SampledMetric(name, canonical, reduce)
 
 

@@ -9,13 +9,13 @@ import pytest
 from kdiag import isolate, workload
 from kdiag.executors.ncu.collect import NoCounters
 from kdiag.executors.pm_sampling import sample as pm_sampling
-from kdiag.executors.pm_sampling.records import PmRequest, SamplingFailed
+from kdiag.executors.pm_sampling.records import SamplingFailed
 from kdiag.isolate import Died
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def softmax() -> PmRequest:
+def softmax():
     described = workload.read(EXAMPLES / "softmax")
     assert isinstance(described, workload.Workload)
     return pm_sampling.request(described, described.kernel_file)
@@ -48,7 +48,7 @@ def test_a_child_that_died_becomes_one_sentence(monkeypatch, message, reason):
 
 
 @pytest.fixture
-def launches(monkeypatch) -> ModuleType:
+def launches(monkeypatch):
     """`pm_launches` with a `ct.launch` that only counts."""
     pytest.importorskip("torch")
     ct = pytest.importorskip("cuda.tile")
@@ -106,10 +106,10 @@ def test_the_kernel_is_found_among_the_launches(launches, monkeypatch, kernel, r
             pm_jobs.captured(request)
 
 
-def on_the_cpu(load: Any) -> Any:
+def on_the_cpu(load):
     """Load a workload whose inputs are small and on the CPU."""
 
-    def loaded(path: Path, **options: Any) -> ModuleType:
+    def loaded(path, **options):
         module: ModuleType = load(path, **options)
         if hasattr(module, "make_inputs"):
             make = module.make_inputs

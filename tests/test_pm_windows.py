@@ -108,7 +108,7 @@ def test_a_recorded_window_of_a_real_card_is_accepted_and_says_what_it_must(path
         accepted(FakeSampler(recorded), replace(launches, launches=launches.launches - 3), chosen, metrics)
 
 
-def architectures() -> list[str]:
+def architectures():
     folder = files("kdiag.rules").joinpath("pm_sampling")
     return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
 

@@ -14,7 +14,7 @@ from recorded_reports import LEAN, needs_data
 SPILL = Evidence("metric", "sass__inst_executed_register_spilling", 57.3, "%", text="57 % of the instructions spill")
 
 
-def launch(index: int, diagnosis: Diagnosis, duration_us: float | None = 12.0) -> LaunchProfile:
+def launch(index, diagnosis, duration_us=12.0):
     sol = SpeedOfLight(11.4, 79.9, 24.3) if duration_us else SpeedOfLight(None, None, None)
     roofline = Roofline(41.2, 168.0, "memory", 700.0, 24.0) if duration_us else Roofline()
     return LaunchProfile(

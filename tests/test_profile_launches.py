@@ -5,11 +5,11 @@ from kdiag.diagnose.profile import launch_profile, profile_launches
 from kdiag.diagnose.report.read import ReportLaunch
 from kdiag.diagnose.report.symbol import Constant
 from kdiag.executors.host_timing import RunTiming
-from kdiag.records import Evidence, LaunchRole, Observations, number
+from kdiag.records import Evidence, number
 from kdiag.rules.load_metrics import load_metrics
 
 
-def observe(**values: float) -> dict[str, Evidence]:
+def observe(**values):
     units = {name: metric.unit for name, metric in load_metrics().items()}
     return {name: Evidence("metric", name, value, units[name]) for name, value in values.items()}
 
@@ -19,9 +19,7 @@ BUSY = observe(
 )
 
 
-def launch(
-    index: int, name: str, role: LaunchRole = "kernel", share_pct: float | None = 50.0, known: Observations = BUSY
-) -> ReportLaunch:
+def launch(index, name, role="kernel", share_pct=50.0, known=BUSY):
     return ReportLaunch(index, name, name, "NVIDIA H200", known, role, share_pct)
 
 

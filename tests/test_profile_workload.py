@@ -14,7 +14,7 @@ __all__ = ["machine"]
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+def printed(capsys, *arguments):
     assert cli.run(["profile", *arguments, "--json"]) == 0
     found: dict[str, object] = json.loads(capsys.readouterr().out)
     return found

@@ -42,7 +42,7 @@ def test_a_page_without_the_heading_is_refused():
         with_examples(Page("A", "optimization", "A", "# A\n\n## Sources\n"))
 
 
-def kernels(block: str) -> list[str]:
+def kernels(block):
     """The functions of a block that a decorator makes kernels."""
     return [
         node.name

@@ -22,7 +22,7 @@ REPORT = zstandard.ZstdDecompressor().decompressobj().decompress(PACKED.read_byt
 pytest.importorskip("ncu_report")
 
 
-def refusal(path: Path, content: bytes | None = None) -> str:
+def refusal(path, content=None):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(ReportError) as caught:
@@ -92,16 +92,16 @@ class Range:
 
     NameBase_DEMANGLED = 1
 
-    def name(self, base: int = 0) -> str:
+    def name(self, base=0):
         return ""
 
-    def workload_type(self) -> int:
+    def workload_type(self):
         return 1
 
-    def metric_by_name(self, name: str):
+    def metric_by_name(self, name):
         return None
 
-    def metric_names(self) -> tuple[str, ...]:
+    def metric_names(self):
         return ("gpu__time_duration.sum",)
 
     def nvtx_state(self):

@@ -1,13 +1,11 @@
 """Reports as text: CSV in its two forms and the tables for people, as profilers and other programs write them."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.diagnose.report.csv import read_csv
-from kdiag.diagnose.report.read import ReportLaunch, read_launches
+from kdiag.diagnose.report.read import read_launches
 from kdiag.diagnose.report.table import read_table
 from kdiag.diagnose.report.text import read_text_report
 from kdiag.diagnose.report.units import convert
@@ -61,17 +59,17 @@ TABLE = """\
 """
 
 
-def read(tmp_path: Path, text: str | bytes) -> tuple[ReportLaunch, ...]:
+def read(tmp_path, text):
     path = tmp_path / "report.csv"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return read_launches(path)
 
 
-def values(launch: ReportLaunch, *names: str) -> list[float | None]:
+def values(launch, *names):
     return [number(launch.observations, name) for name in names]
 
 
-def check_wide(launches: tuple[ReportLaunch, ...]):
+def check_wide(launches):
     first, second = launches
     assert (first.name, first.role, second.role) == ("softmax_k", "kernel", "fill")
     assert second.name == "vectorized_elementwise_kernel"

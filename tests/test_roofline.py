@@ -19,7 +19,7 @@ LIMITS = Limits(
 )
 
 
-def observe(**values: float) -> dict[str, Evidence]:
+def observe(**values):
     return {name.replace("__", "."): Evidence("metric", name, value) for name, value in values.items()}
 
 

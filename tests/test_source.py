@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kdiag.diagnose.source.observe import from_source
-from kdiag.diagnose.source.read import KernelFacts, SourceFacts, read_source
+from kdiag.diagnose.source.read import SourceFacts, read_source
 from kdiag.errors import UsageError
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*/*.py"))
@@ -33,13 +33,13 @@ NAMES = {
 }
 
 
-def kernel(body: str, parameters: str = "x, y, n, TILE: ct.Constant[int]", before: str = "") -> KernelFacts:
+def kernel(body, parameters="x, y, n, TILE: ct.Constant[int]", before=""):
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     text = f"import cuda.tile as ct\n{before}\n@ct.kernel\ndef k({parameters}):\n{lines}\n"
     return read_source(text, "k.py").kernels[-1]
 
 
-def counts(text: str, name: str) -> dict[str, object]:
+def counts(text, name):
     observed = from_source(read_source(text, "k.py"), name)
     assert set(observed) == NAMES
     return {key.removeprefix("source."): seen.value for key, seen in observed.items() if seen.value}

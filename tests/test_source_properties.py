@@ -41,7 +41,7 @@ PIECES = [
 
 
 @st.composite
-def kernels(draw: st.DrawFn) -> tuple[str, Counter[str]]:
+def kernels(draw):
     """The text of a kernel, in any order and nesting, and its counts; `missing` is one function however often called."""
     lines, counts, depths = [], Counter[str](), [4]
     for piece in draw(st.lists(st.sampled_from(PIECES), max_size=12)):
@@ -66,7 +66,7 @@ def kernels(draw: st.DrawFn) -> tuple[str, Counter[str]]:
     return head + "\n".join(lines) + "\n", counts
 
 
-def _around(lines: list[str]) -> list[str]:
+def _around(lines):
     """The headers that the last line stands in."""
     found, depth = [], len(lines[-1]) - len(lines[-1].lstrip())
     for line in reversed(lines):

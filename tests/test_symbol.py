@@ -1,7 +1,5 @@
 """cuTile symbols: what they say, against cuda-tile's own mangler where that is installed."""
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,7 +127,7 @@ def test_against_cuda_tiles_own_mangler(data):
     assert (decoded.name, decoded.parameters) == ("my_Kernel", tuple(expected))
 
 
-def _array(compilation: Any, dtype: Any, data: st.DataObject, groups: tuple[str, ...] = ()) -> tuple[Any, int]:
+def _array(compilation, dtype, data, groups=()):
     import cuda.tile as ct
 
     rank = data.draw(st.integers(0, 5))

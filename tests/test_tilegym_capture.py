@@ -20,7 +20,7 @@ from tilegym_calls import CALLS
 
 
 @pytest.fixture(scope="module")
-def parameters() -> dict[str, set[tuple[str, ...]]]:
+def parameters():
     """By name of a kernel, the parameters it has in the source, for each file that defines one of that name."""
     found: dict[str, set[tuple[str, ...]]] = {}
     for path in (SOURCES / "tilegym" / "ops" / "cutile").rglob("*.py"):

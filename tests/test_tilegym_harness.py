@@ -34,7 +34,7 @@ FILES = {
 
 
 @pytest.fixture
-def checkout(tmp_path) -> Path:
+def checkout(tmp_path):
     for name, text in FILES.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

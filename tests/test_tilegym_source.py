@@ -2,7 +2,6 @@
 
 import ast
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ FILES = sorted(OPERATORS.rglob("*.py")) if CHECKOUT else []
 pytestmark = pytest.mark.skipif(not FILES, reason="TILEGYM_DIR names no checkout of TileGym")
 
 
-def decorated(tree: ast.AST) -> Iterator[tuple[str, int]]:
+def decorated(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             names = [ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list]
@@ -25,7 +24,7 @@ def decorated(tree: ast.AST) -> Iterator[tuple[str, int]]:
                 yield node.name, node.lineno
 
 
-def calls(tree: ast.AST, *names: str) -> list[int]:
+def calls(tree, *names):
     found = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
     return sorted(call.lineno for call in found if ast.unparse(call.func) in names)
 

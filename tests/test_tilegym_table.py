@@ -20,7 +20,7 @@ from tilegym_table.report import Table, as_json, as_markdown, row, totals
 from tilegym_table.workers import Workers
 
 from kdiag.executors.edits import registry
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
 from kdiag.records import CompileFailure, Variant
 from tilegym_calls import CALLS
 
@@ -29,7 +29,7 @@ OFFER = Offer(RELU, "sm_90", "A", "v", "applied", "")
 KNOWN = {RELU: Original(RELU, {"sm_90": CompileFailure("error", "x")}, (), {})}
 
 
-def table(*judged: Judged, offers: tuple[Offer, ...] = ()) -> Table:
+def table(*judged, offers=()):
     return Table(KNOWN, (*offers, *(one.offer for one in judged)), judged, 1.0)
 
 
@@ -65,10 +65,10 @@ def test_the_page_lists_bugs_and_the_json_why_an_edit_does_not_apply():
 class Raises(Edit):
     id, title, examples = "X", "", ()
 
-    def variants(self, subject: Subject) -> tuple[Variant, ...]:
+    def variants(self, subject):
         return (Variant("X", "a"), Variant("X", "b"))
 
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def apply(self, subject, variant):
         if variant.name == "a":
             raise ValueError("no")
         return Applied(subject.source + "#") if len(subject.source) < 3 else Skipped("the text is long enough")

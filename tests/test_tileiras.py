@@ -1,7 +1,5 @@
 """One run of the tile compiler: where it is looked for, and how each way to fail reads."""
 
-from pathlib import Path
-
 import pytest
 
 from kdiag.diagnose.compiler import tileiras
@@ -9,7 +7,7 @@ from kdiag.diagnose.compiler.tileiras import CompilerCrash, CompilerRefusal, ass
 from kdiag.errors import ToolMissing
 
 
-def program(folder: Path, script: str) -> Path:
+def program(folder, script):
     path = folder / "tileiras"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{script}\n")

@@ -2,7 +2,6 @@
 
 import os
 import stat
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from kdiag.executors.user_file import replace_text
 
 
 @pytest.fixture(autouse=True)
-def state(tmp_path, monkeypatch) -> Path:
+def state(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state"
 

@@ -1,7 +1,6 @@
 """`kdiag verify`: any two versions of a kernel, what each gate says, and the exit codes."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -21,11 +20,11 @@ FASTER = "ct.truediv(values, largest, rounding_mode=ct.RoundingMode.APPROX, flus
 
 
 @pytest.fixture
-def kernel(tmp_path) -> Path:
+def kernel(tmp_path):
     return gate_workload.write(tmp_path)
 
 
-def gates(kernel: Path, after: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, dict[str, str]]:
+def gates(kernel, after, capsys, *options):
     code = run(["verify", str(kernel), str(after), "--json", *options])
     printed = capsys.readouterr()
     assert printed.out, printed.err

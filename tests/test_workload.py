@@ -1,7 +1,5 @@
 """Workload files: what is read without importing them, and the sentence for each mistake."""
 
-from pathlib import Path
-
 import pytest
 
 from kdiag.errors import WorkloadError
@@ -15,7 +13,7 @@ COMPLETE = "\n".join(
 )
 
 
-def write(folder: Path, **files: str) -> Path:
+def write(folder, **files):
     for name, text in files.items():
         (folder / name.replace("_dot_", ".")).write_text(text)
     return folder

@@ -1,7 +1,6 @@
 """The gates let no wrong edit pass, and no right one fail: hundreds of planted mistakes in seventeen kernels."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -14,7 +13,7 @@ from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.registry import EDITS, offers
 from kdiag.loop.findings import choose_kernel
 from wrong_edits import FOLDERS, WrongEdit, drawn, kernel_file, wrong_edits
-from wrong_edits_judge import Judge, judges, no_ops
+from wrong_edits_judge import judges, no_ops
 
 EACH = 16  # of a kernel's wrong edits; benchmarks/wrong_edits.py tries all
 CAUGHT = 0.99
@@ -22,7 +21,7 @@ RIGHT_EACH = 1  # variants of an optimization
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory) -> Iterator[Mapping[str, Judge]]:
+def judged(tmp_path_factory):
     with judges(tmp_path_factory.mktemp("wrong")) as made:
         yield made
 
