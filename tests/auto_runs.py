@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from bundled import EXAMPLES
 from kdiag import cli
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 RECORDINGS = Path(__file__).parent / "recordings"
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from bundled import EXAMPLES
 from kdiag.executors.ncu import process as ncu_process
 from kdiag.executors.ncu.collect import profile_command
 from kdiag.executors.ncu.command import NcuOptions
 from kdiag.executors.ncu.output import Collected
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 RECORDED = EXAMPLES / "softmax" / "softmax.ncu-repz"
 SOFTMAX = "softmax_kernel_Kt1_A2bf16_1v8l0_2t1_3i16_p16_A2bf16_1v8l0_2t1_3i16_p16_I4096"
 MATMUL = "matmul_kernel_Kt1_A2bf16_1v8l0_2t1_3i16_p16_I128_I128_I64"

@@ -5,15 +5,14 @@ import re
 import shlex
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
+
+from bundled import EXAMPLES
 
 pytest.importorskip("libcst")
 
 from kdiag.cli import run
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @pytest.fixture

@@ -2,9 +2,10 @@
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
+
+from bundled import EXAMPLES
 
 pytest.importorskip("cuda.tile")
 torch = pytest.importorskip("torch")
@@ -17,10 +18,7 @@ from kdiag.cutile.signature import signature
 from kdiag.diagnose.capture.workload import Captured, capture
 from kdiag.errors import UsageError, WorkloadError
 from kdiag.records import ArrayArgument, ScalarArgument
-from kdiag.workload import Workload
 from recorded_reports import LEAN, needs_data
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
 
 KERNEL = """
 import cuda.tile as ct
@@ -73,7 +71,6 @@ def record(tmp_path, monkeypatch):
         (tmp_path / "kernel.py").write_text(KERNEL.format(body=body.replace("\n", "\n    ")))
         (tmp_path / "workload.py").write_text(WORKLOAD.format(inputs=inputs.replace("\n", "\n    "), large=large))
         described = workloads.read(tmp_path / "workload.py")
-        assert isinstance(described, Workload)
         return capture(described, described.kernel_file, target)
 
     yield run
@@ -99,7 +96,6 @@ def test_symbols_are_those_that_a_profile_of_the_same_launches_shows(name, monke
     ncu_report = pytest.importorskip("ncu_report")
     monkeypatch.setattr(sys, "path", list(sys.path))
     described = workloads.read(EXAMPLES / name)
-    assert isinstance(described, Workload)
     launches = ncu_report.load_report(str(next((EXAMPLES / name).glob("*.ncu-rep*")))).range_by_idx(0)
     profiled = {launches.action_by_idx(index).name() for index in range(launches.num_actions())}
     captured = capture(described, described.kernel_file, "sm_90")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from bundled import EXAMPLES
 from kdiag import cli
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 KERNEL = str(EXAMPLES / "softmax" / "softmax.py")
 
 

@@ -1,8 +1,8 @@
 """Compile evidence without a GPU, from the real tile compiler."""
 
-from pathlib import Path
-
 import pytest
+
+from bundled import EXAMPLES
 
 pytest.importorskip("cuda.tile")
 pytest.importorskip("torch")
@@ -12,7 +12,6 @@ from kdiag import workload as workloads
 from kdiag.diagnose.compiler.compile import compile_workload
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.records import CompileFailure
-from kdiag.workload import Workload
 
 
 @pytest.fixture(autouse=True)
@@ -20,14 +19,11 @@ def _own_cache(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("KDIAG_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "kdiag-cache"))
 
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 TIMEOUT_S = 120.0
 
 
 def example(name):
-    described = workloads.read(EXAMPLES / name)
-    assert isinstance(described, Workload)
-    return described
+    return workloads.read(EXAMPLES / name)
 
 
 def variants(name, folder, *edited, timeout_s=TIMEOUT_S):

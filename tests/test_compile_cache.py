@@ -3,12 +3,12 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bundled import EXAMPLES
 from kdiag.diagnose.compiler import cache as compile_cache
 from kdiag.diagnose.compiler.cache import cache_folder, cache_key, load, store
 from kdiag.records import CompileEvidence, Launch, Place, Remark
@@ -139,10 +139,9 @@ def test_the_bytecode_holds_the_hints_but_for_the_optimization_level():
     from cuda.tile.compilation import export_kernel
 
     from kdiag.diagnose.capture.workload import capture
-    from kdiag.workload import Workload, read
+    from kdiag.workload import read
 
-    workload = read(Path(__file__).parents[1] / "examples" / "softmax")
-    assert isinstance(workload, Workload)
+    workload = read(EXAMPLES / "softmax")
     captured = capture(workload, workload.kernel_file, "sm_90")[0]
 
     def bytecode(**hints):

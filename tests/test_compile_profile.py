@@ -1,10 +1,10 @@
 """The profile of kernels that nothing ran: what compiler and source say, without a GPU."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 
+from bundled import EXAMPLES
 from kdiag import workload as workloads
 from kdiag.diagnose import profile_compiled as module
 from kdiag.diagnose.profile_compiled import profile_compiled
@@ -13,7 +13,6 @@ from kdiag.isolate import Died
 from kdiag.records import CompileEvidence, CompileFailure, Launch, Place, Remark, ScalarArgument
 from kdiag.workload import Workload
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 GATHER = 'ct.gather(x, (row, columns), check_bounds=True, padding_value=-float("inf"))'
 LOAD = "ct.reshape(ct.load(x, (row, 0), (1, TILE), padding_mode=ct.PaddingMode.NEG_INF), (TILE,))"
 REJECTED = Remark(

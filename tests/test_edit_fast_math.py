@@ -3,13 +3,13 @@
 import ast
 import math
 from importlib.util import find_spec
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from bundled import EXAMPLES
 from edit_emulation import edited, refused, run
 from kdiag.executors.edits.base import Applied, Subject
 from kdiag.executors.edits.examples.fast_math import elementwise, loop
@@ -17,7 +17,6 @@ from kdiag.executors.edits.fast_math import RECIPES, FastMath
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.records import ArrayArgument, Launch, Variant
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 SAME = ("import", "import")
 needs_compiler = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("torch", "cuda", "nvidia")),

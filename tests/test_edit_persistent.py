@@ -1,9 +1,8 @@
 """What persistent scheduling computes: the same bits, whatever the card and the sizes."""
 
-from pathlib import Path
-
 import pytest
 
+from bundled import EXAMPLES
 from kdiag.executors.edits.base import Skipped, Subject
 from kdiag.executors.edits.examples.persistent import COUNTED, ROWS, ROWS_LOOPED
 from kdiag.executors.edits.persistent import INVERSE, Persistent
@@ -15,7 +14,6 @@ pytest.importorskip("cuda.tile")
 from grid_edits import applied, persistent, random, results
 
 pytestmark = [pytest.mark.compiler, pytest.mark.slow]
-EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 7, 97])

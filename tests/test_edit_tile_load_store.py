@@ -1,7 +1,6 @@
 """What tile accesses compute and compile to, beyond the examples that the edits carry."""
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edit_emulation
+from bundled import EXAMPLES
 from edit_emulation import launched_kernel as result
 from edit_emulation import numbers
 from kdiag import workload as workloads
@@ -18,9 +18,7 @@ from kdiag.executors.edits.base import Applied, Skipped, Subject
 from kdiag.executors.edits.examples.tile_load_store import ADD, ROW_COPY, SCALE, SOFTMAX
 from kdiag.executors.edits.tile_load_store import FORWARD, INVERSE, TileLoadStore
 from kdiag.records import CompileFailure, Variant
-from kdiag.workload import Workload
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 COMPILED = ("tile-load-store", "tile-load-store-no-tma")
 EXPECTED_PROMISES = {"softmax": 3, "rms_norm": 4, "vector_add": 2}
 KERNELS = ("softmax", "rms_norm", "vector_add")
@@ -138,7 +136,6 @@ def compiled(tmp_path_factory):
     found = {}
     for name in KERNELS:
         described = workloads.read(EXAMPLES / name)
-        assert isinstance(described, Workload)
         source, kernel = described.kernel_file.read_text(), f"{name}_kernel"
         texts = {"": source} | {variant: edited(source, kernel, variant) for variant in COMPILED}
         texts[INVERSE] = edited(texts["tile-load-store"], kernel, INVERSE)

@@ -2,19 +2,17 @@
 
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 import edit_emulation
+from bundled import EXAMPLES
 from kdiag.executors.edits.examples.token_order import COUNTED, FLOATS, HALVES, MOVED, NEXT, SUMS
 from kdiag.executors.edits.token_order import TokenOrder
 from kdiag.records import CompileEvidence, CompileFailure, Launch
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 applied, refused = partial(edit_emulation.edited, TokenOrder()), partial(edit_emulation.refused, TokenOrder())

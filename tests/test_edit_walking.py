@@ -1,16 +1,15 @@
 """The nodes of a kind are those that a plain walk over the tree finds, in the same order, wherever it starts."""
 
-from pathlib import Path
-
 import libcst as cst
 import pytest
 from libcst.metadata import MetadataWrapper, ParentNodeProvider
 
+from bundled import EXAMPLES
 from kdiag.executors.edits.registry import EDITS
 from kdiag.executors.edits.syntax.walking import MOST_TREES, below, parents
 
 SOURCES = [example.before for edit in EDITS for example in edit.examples[:1]]
-SOURCES += [path.read_text() for path in (Path(__file__).parents[1] / "examples").glob("*/*.py")]
+SOURCES += [path.read_text() for path in EXAMPLES.glob("*/*.py")]
 KINDS = (cst.CSTNode, cst.BaseExpression, cst.Name, cst.Call, cst.BaseStatement, cst.FunctionDef, cst.Comma)
 
 

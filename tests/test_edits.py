@@ -1,17 +1,16 @@
 """Every edit does what its examples say, what it makes compiles, and the registry offers it as a proposal."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
+from bundled import EXAMPLES
 from edit_compilation import compile_to_cubin
 from kdiag.executors.edits.base import Applied, Skipped, Subject
 from kdiag.executors.edits.registry import EDITS, EXECUTORS, propose, unified_diff
 from kdiag.executors.edits.tile_sizes import TileSizes
 from kdiag.records import Variant
 
-KERNELS = Path(__file__).parents[1] / "examples"
 CASES = [(edit, example) for edit in EDITS for example in edit.examples]
 PASSING = [case for case in CASES if case[1].after is not None]
 REFUSED = [case for case in CASES if case[1].after is None]
@@ -26,7 +25,7 @@ def variant(edit, example):
 
 
 def offered(name, target="sm_90"):
-    path = next(p for p in (KERNELS / name).glob("*.py") if p.name != "workload.py")
+    path = next(p for p in (EXAMPLES / name).glob("*.py") if p.name != "workload.py")
     return propose(Subject(path.read_text(), f"{path.stem}_kernel", target), path.name)
 
 

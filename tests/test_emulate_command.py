@@ -1,9 +1,10 @@
 """`kdiag emulate`: what it prints, its JSON and its exit codes, on bundled and on broken workloads."""
 
 import json
-from pathlib import Path
 
 import pytest
+
+from bundled import EXAMPLES
 
 pytest.importorskip("cuda.tile")
 pytest.importorskip("torch")
@@ -11,7 +12,6 @@ pytestmark = pytest.mark.compiler
 
 from kdiag.cli import run
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 KERNEL = """
 import cuda.tile as ct
 import torch

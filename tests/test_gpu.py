@@ -1,9 +1,10 @@
 """On a GPU: the bench tells equal kernels from faster ones, and sees what a profiler sees. Run with `pytest -m gpu`."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+
+from bundled import EXAMPLES
 
 pytest.importorskip("cuda.tile")
 pytestmark = pytest.mark.gpu
@@ -17,16 +18,12 @@ from kdiag.executors.device_bench import DeviceBench, probe_gpu
 from kdiag.executors.sanitizer import Memcheck
 from kdiag.rules.load_metric_sets import counters, parse_capability
 from kdiag.rules.load_policies import load
-from kdiag.workload import Workload
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 @pytest.fixture(scope="module", params=["softmax", "matmul_bf16", "vector_add"])
 def bench(request):
     described = workloads.read(EXAMPLES / request.param)
     gpu = probe_gpu()
-    assert isinstance(described, Workload)
     assert gpu is not None, "these tests need a CUDA GPU"
     names = counters(parse_capability(gpu.compute_capability or ""))
     return DeviceBench(described, gpu, names, lambda path, kernel: read_launches(path, kernel)[0].observations)
@@ -75,7 +72,6 @@ def test_a_changed_file_is_not_measured(bench, tmp_path):
 
 def test_compute_sanitizer_sees_an_access_outside_an_array(tmp_path):
     described = workloads.read(EXAMPLES / "softmax")
-    assert isinstance(described, Workload)
     wrong = tmp_path / "softmax.py"
     wrong.write_text(described.kernel_file.read_text().replace("check_bounds=True", "check_bounds=False"))
     memcheck = Memcheck(described)

@@ -1,8 +1,8 @@
 """On a GPU: what `kdiag profile` measures live is what Nsight Compute replays. Run with `pytest -m gpu`."""
 
-from pathlib import Path
-
 import pytest
+
+from bundled import EXAMPLES
 
 pytest.importorskip("cuda.tile")
 pytestmark = pytest.mark.gpu
@@ -17,7 +17,6 @@ from kdiag.records import number
 from kdiag.rules.load_metric_sets import counters
 from kdiag.workload import Workload
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 RIGHT = {
     "softmax": ("special-functions-and-division", "instruction-issue"),
     "matmul_bf16": ("tensor-pipe",),

@@ -1,12 +1,12 @@
 """The instruction mix: kdiag's own opcode table, what it does with what it lacks, and NVIDIA's disassembler beside it."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bundled import EXAMPLES
 from kdiag.diagnose.compiler import instruction_mix as module
 from kdiag.diagnose.compiler import sass_disassembler
 from kdiag.diagnose.compiler.cubin import CubinError, architecture, read_cubin
@@ -115,11 +115,10 @@ def cubins():
     from kdiag import isolate
     from kdiag import workload as workloads
 
-    examples = Path(__file__).parents[1] / "examples"
     made = []
     matmuls = [("matmul_bf16", f"sm_{number}") for number in (80, 90, 100, 120)]
     for name, target in [*matmuls, ("rms_norm", "sm_90")]:
-        asked = (workloads.read(examples / name), target)
+        asked = (workloads.read(EXAMPLES / name), target)
         answer = isolate.run(compiled_code, asked, timeout_s=120)
         assert isinstance(answer, list), answer
         made += answer
@@ -131,10 +130,8 @@ def compiled_code(asked):
     from kdiag.diagnose.capture.workload import capture
     from kdiag.diagnose.compiler.job import _export
     from kdiag.diagnose.compiler.tileiras import assemble, find_tileiras
-    from kdiag.workload import Workload
 
     described, target = asked
-    assert isinstance(described, Workload)
     launches = capture(described, described.kernel_file, target)
     return [
         (assemble(find_tileiras(), _export(each, target), target, 3).cubin, str(each.signature.symbol))

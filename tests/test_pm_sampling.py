@@ -1,23 +1,20 @@
 """From a request to counters or a reason, and the capture of the launch; the GPU itself stands aside."""
 
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from bundled import EXAMPLES
 from kdiag import isolate, workload
 from kdiag.executors.ncu.collect import NoCounters
 from kdiag.executors.pm_sampling import sample as pm_sampling
 from kdiag.executors.pm_sampling.records import SamplingFailed
 from kdiag.isolate import Died
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
-
 
 def softmax():
     described = workload.read(EXAMPLES / "softmax")
-    assert isinstance(described, workload.Workload)
     return pm_sampling.request(described, described.kernel_file)
 
 

@@ -3,15 +3,14 @@
 import json
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
+from bundled import EXAMPLES
 from kdiag import cli
 from ncu_machine import FILL, SOFTMAX, machine
 
 __all__ = ["machine"]
-EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def printed(capsys, *arguments):

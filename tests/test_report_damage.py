@@ -4,11 +4,11 @@ import gzip
 import io
 import random
 import sqlite3
-from pathlib import Path
 
 import pytest
 import zstandard
 
+from bundled import EXAMPLES
 from kdiag.diagnose.report import native
 from kdiag.diagnose.report.container import Container, read_container
 from kdiag.diagnose.report.plausible import plausible
@@ -16,7 +16,7 @@ from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ReportError
 from recorded_reports import LEAN, needs_data
 
-PACKED = Path(__file__).parents[1] / "examples" / "softmax" / "softmax.ncu-repz"
+PACKED = EXAMPLES / "softmax" / "softmax.ncu-repz"
 REPORT = zstandard.ZstdDecompressor().decompressobj().decompress(PACKED.read_bytes())
 
 pytest.importorskip("ncu_report")

@@ -1,17 +1,17 @@
 """Facts about cuTile source."""
 
 import ast
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from bundled import EXAMPLES
 from kdiag.diagnose.source.observe import from_source
 from kdiag.diagnose.source.read import SourceFacts, read_source
 from kdiag.errors import UsageError
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*/*.py"))
+FILES = sorted(EXAMPLES.glob("*/*.py"))
 NAMES = {
     "source.exact_divisions",
     "source.exponentials",
@@ -45,7 +45,7 @@ def counts(text, name):
     return {key.removeprefix("source."): seen.value for key, seen in observed.items() if seen.value}
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_examples_are_read(path):
     text = path.read_text("utf-8")
     facts = read_source(text, path.name)
@@ -74,7 +74,7 @@ def test_examples_are_read(path):
     ],
 )
 def test_counts_of_examples(folder, file, name, expected):
-    path = Path(__file__).parents[1] / "examples" / folder / file
+    path = EXAMPLES / folder / file
     assert counts(path.read_text("utf-8"), name) == expected
 
 

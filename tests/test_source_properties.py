@@ -2,17 +2,17 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bundled import EXAMPLES
 from kdiag.diagnose.source.observe import from_source
 from kdiag.diagnose.source.read import SourceFacts, read_source
 from kdiag.errors import UsageError
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*/*.py"))
+FILES = sorted(EXAMPLES.glob("*/*.py"))
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def test_the_counts_are_those_of_the_pieces(made):
         assert (one.where is not None) is bool(one.value)
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 @settings(deadline=None, max_examples=25)
 @given(data=st.data())
 def test_a_text_that_is_cut_or_changed_gives_facts_or_a_usage_error(path, data):
