@@ -68,7 +68,7 @@ def test_perf(record_property):
 """
 
 
-def output(folder: Path, *words: str, **environment: str) -> list[str]:
+def output(folder, *words, **environment):
     """The lines that a Python in the folder prints, that hears as the plugin does or has kdiag to import."""
     paths = f"{PLUGIN.parent}:{Path(__file__).parents[1] / 'src'}"
     done = subprocess.run(
@@ -82,7 +82,7 @@ def output(folder: Path, *words: str, **environment: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_calls_are_made_again_as_they_were_heard(tmp_path: Path):
+def test_calls_are_made_again_as_they_were_heard(tmp_path):
     (tmp_path / "ops.py").write_text(OPS)
     (tmp_path / "test_ops.py").write_text(TEST)
     pytest_s = ("-m", "pytest", "-q", "-s", "-p", PLUGIN.stem, "test_ops.py")
@@ -95,7 +95,7 @@ def test_calls_are_made_again_as_they_were_heard(tmp_path: Path):
     assert output(tmp_path, "again.py")[0] in [line.lstrip(".") for line in lines]
 
 
-def test_what_cannot_be_called_again_is_told(tmp_path: Path):
+def test_what_cannot_be_called_again_is_told(tmp_path):
     pytest.importorskip("torch")
     from kdiag.diagnose.capture.recorded import jobs
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_called_again_is_told(tmp_path: Path):
 
 
 @pytest.mark.compiler
-def test_what_the_benchmark_launches_is_compiled(tmp_path: Path):
+def test_what_the_benchmark_launches_is_compiled(tmp_path):
     original, target = tmp_path / "original.py", tmp_path / "softmax.py"
     original.write_bytes(SOFTMAX.read_bytes())
     target.write_bytes(SOFTMAX.read_bytes())
