@@ -1,5 +1,7 @@
 """One candidate on its way: the gates that need no device, then the bench, then the verdict."""
 
+import math
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -95,11 +97,15 @@ def _attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Tr
     verdict = _verdict(records, trial, parent, arena)
     kept = trial if verdict.name == "keep" and isinstance(trial, Trial) else None
     if kept and arena.bench is not None and needs_confirmation(kept.timings, arena.policy):
-        trial, measured_gates = _measure(arena.bench, proposal.source, parent, arena)
-        if isinstance(trial, Trial):
-            trial = replace(trial, timings=confirmation(kept.timings, trial.timings))
-        records = (*cheap, *measured_gates)
-        verdict = _confirmed(verdict, _verdict(records, trial, parent, arena))
+        again, measured_gates = _measure(arena.bench, proposal.source, parent, arena)
+        if isinstance(again, Died) and not isolate.time_left(math.inf):
+            verdict = Verdict("inconclusive", f"not confirmed: the iteration's time was over, {again.message}")
+        else:
+            trial = again
+            if isinstance(trial, Trial):
+                trial = replace(trial, timings=confirmation(kept.timings, trial.timings))
+            records = (*cheap, *measured_gates)
+            verdict = _confirmed(verdict, _verdict(records, trial, parent, arena))
     measured = trial if isinstance(trial, Trial) else Trial((), ())
     return Iteration(
         n=n,
@@ -181,9 +187,5 @@ def _latency(trial: Trial) -> float | None:
 
 def _speedup(trial: Trial) -> float | None:
     """The geometric mean over configurations of the paired speed-up against the parent."""
-    if not trial.timings:
-        return None
-    product = 1.0
-    for timing in trial.timings:
-        product *= timing.speedup
-    return float(product ** (1 / len(trial.timings)))
+    speedups = [timing.speedup for timing in trial.timings]
+    return statistics.geometric_mean(speedups) if speedups else None

@@ -13,13 +13,12 @@ from kdiag import isolate
 from kdiag.errors import AsksUser, RepositoryError
 from kdiag.executors import repo
 from kdiag.executors.decide import errors, speedup_so_far
-from kdiag.executors.gates.no_op import machine_code
 from kdiag.executors.stopping import asks_user
 from kdiag.journal import IterationDone, Journal, Race, Stop, Tree
 from kdiag.loop import baseline, headroom
 from kdiag.loop.attempt import Arena, Parent, Raced, attempt
 from kdiag.loop.candidates import Rounding
-from kdiag.loop.compiler import of_kernel
+from kdiag.loop.compiler import launched_kernel
 from kdiag.loop.experience import Memory
 from kdiag.loop.last_check import last_check
 from kdiag.loop.reached import Reached
@@ -111,7 +110,11 @@ class Run:
             self._record(baseline.row(measured, time.monotonic() - started))
 
     def _replan(self, source: str) -> Parent:
-        """Observe the source anew, diagnose it and rank what can be done to it."""
+        """Observe the source anew, diagnose it and rank what can be done to it, or to what it launches in the kernel's place."""
+        kernel = launched_kernel(self.arena.compiler, source, self.arena.kernel, self.original)
+        if kernel != self.arena.kernel:
+            self.terminal.on_note(f"{kernel} is launched in place of {self.arena.kernel}: the run goes on with it")
+            self.arena = self.strategy.arena = replace(self.arena, kernel=kernel)
         report = self.options.report if source == self.original else None
         findings = self.strategy.observe(source, self._measured(source), report)
         diagnosis = findings.diagnosis
@@ -200,9 +203,7 @@ class Run:
             self.journal.append(self.files.save_patch(row))
         repo.revert(worktree)
         self._record(row)
-        self.strategy.settle(row, closed, parent.source)
-        compilation = self.arena.compiler.compile_one(source)
-        self.strategy.earlier.add(machine_code(of_kernel(compilation, self.arena.kernel)))
+        self.strategy.settle(row, suggestion, parent.source, closed)
         if row.verdict != "keep":
             return self._rank(parent)
         self.arena.on_keep()

@@ -88,3 +88,9 @@ def of_kernel(compilation: Compilation, kernel: str, before: Compilation = ()) -
         return launches
     others = ", ".join(dict.fromkeys(evidence.kernel for evidence in compilation))
     return CompileFailure("not-launched", f"the workload launches {others} and not {kernel}", kernel)
+
+
+def launched_kernel(compiler: Compiler, source: str, kernel: str, original: str) -> str:
+    """The kernel's name, or that of what an edit of the `original` launches in its place."""
+    found = of_kernel(compiler.compile_one(source), kernel, compiler.compile_one(original))
+    return kernel if isinstance(found, CompileFailure) else found[0].kernel

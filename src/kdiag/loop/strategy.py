@@ -167,10 +167,12 @@ class Strategy:
             self.one_by_one.add(suggestion.optimization)
         return result
 
-    def settle(self, row: Iteration, closed: Mapping[str, str], parent: str) -> None:
-        """Record what became of a candidate of the source `parent`, and what that says of its cause, its optimization and
+    def settle(self, row: Iteration, suggestion: Suggestion, parent: str, closed: Mapping[str, str]) -> None:
+        """Record what became of a suggestion for the source `parent`, and what that says of its cause, its optimization and
         the race it won.
         """
+        compiled = self._compiled(text_of(suggestion), parent)
+        self.earlier.add(machine_code(compiled))
         self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
         for variant, reason in closed.items() if row.timings else ():
             self.outraced[row.optimization, variant] = reason
@@ -180,14 +182,18 @@ class Strategy:
         if row.prediction is not None:
             self.tree = self.tree.learn(row.prediction)
         if self.memory is not None and self.findings is not None:
-            self.memory.remember(row, self.findings, parent, self._effect(row, parent, self.findings.compilation))
+            self.memory.remember(row, self.findings, parent, self._effect(row, parent, compiled))
 
-    def _effect(self, row: Iteration, parent: str, before: Compilation) -> Effect:
+    def _effect(self, row: Iteration, parent: str, compiled: Compilation) -> Effect:
         """What a candidate did to the code of its parent; of a pair nothing is known that would be like another's."""
         variants = (each.variant for each in self._proposed.known.get(parent, ()))
         variant = next((v for v in variants if (v.optimization, v.name) == (row.optimization, row.variant)), None)
-        compiled = self.arena.compiler.known.get(row.source_hash, ())
-        return Effect() if variant is None else effect(variant, of_kernel(compiled, self.arena.kernel), before)
+        return Effect() if variant is None else effect(variant, compiled, self._compiled(parent, parent))
+
+    def _compiled(self, source: str, parent: str) -> Compilation:
+        """What the compiler says of the kernel in an edit of `parent`, or of what is launched in its place."""
+        compiler = self.arena.compiler
+        return of_kernel(compiler.compile_one(source), self.arena.kernel, compiler.compile_one(parent))
 
     def predict(self, row: Iteration, suggestion: Suggestion, parent: Parent) -> Prediction:
         """What the rules said that the candidate would move, against what the compiler and the counters say."""
@@ -198,13 +204,12 @@ class Strategy:
 
     def _seen(self, source: str, parent: Parent, count: bool) -> Observations:
         """What the compiler says of the kernel, with sampled counters if they are wanted and to be had."""
-        compiler, kernel = self.arena.compiler, self.arena.kernel
-        compiled = of_kernel(compiler.compile_one(source), kernel, compiler.compile_one(parent.source))
+        compiled = self._compiled(source, parent.source)
         said = {} if isinstance(compiled, CompileFailure) else from_compilation(compiled)
         bench = self.arena.bench
         if count and self._sampling and source not in self._samples and isinstance(bench, Samples):
             self.arena.on_gate("counters")
-            answer = bench.samples(compiler.path(source), kernel)
+            answer = bench.samples(self.arena.compiler.path(source), self.arena.kernel)
             if isinstance(answer, Counters):
                 self._samples[source] = answer.observations
             self._sampling = bool(self._samples)  # what was not to be had at first is not asked for again
