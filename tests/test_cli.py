@@ -5,12 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from bundled import EXAMPLES
-from kdiag import cli
+from kdiag import cli, interrupts, isolate
+from kdiag.diagnose.report.read import read_launches
 
 KERNEL = str(EXAMPLES / "softmax" / "softmax.py")
 
@@ -60,26 +62,45 @@ def test_a_bug_leaves_a_log(capsys, monkeypatch):
     log.unlink()
 
 
-def test_an_interrupt_that_a_package_swallowed_is_no_bug(capsys, monkeypatch):
-    def interrupted(*_):
+@pytest.mark.parametrize("then", [Mock(side_effect=RuntimeError("half imported")), read_launches])
+def test_an_interrupt_that_a_package_swallowed_is_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, then: Callable[..., object]
+):
+    def interrupted(*asked: object):
         with contextlib.suppress(KeyboardInterrupt):
-            cli.stop(signal.SIGTERM, None)
-        raise RuntimeError("half imported")
+            interrupts.stop(signal.SIGTERM, None)
+        with pytest.raises(KeyboardInterrupt):
+            isolate.run(int, "3", timeout_s=1)
+        return then(*asked)
 
     monkeypatch.setattr("kdiag.diagnose.profile.read_launches", interrupted)
     assert cli.run(["profile", str(EXAMPLES / "softmax" / "softmax.ncu-repz")]) == 130
     assert capsys.readouterr().err == "kdiag: interrupted\n"
 
 
+def test_an_interrupt_while_kdiag_is_imported_is_one_line():
+    code = """if True:
+        import sys
+        class Interrupt:
+            def find_spec(self, name, *_):
+                if name == "click":
+                    raise KeyboardInterrupt
+        sys.meta_path.insert(0, Interrupt())
+        from kdiag.__main__ import main
+        main()"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "kdiag: interrupted\n")
+
+
 def test_what_nohup_ignores_stays_ignored():
     code = """if True:
         import signal
-        from kdiag import cli
+        from kdiag import cli, interrupts
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         try:
             cli.main()
         finally:
-            print([signal.getsignal(each) for each in (signal.SIGHUP, signal.SIGTERM)] == [signal.SIG_IGN, cli.stop])"""
+            print([signal.getsignal(n) for n in (signal.SIGHUP, signal.SIGTERM)] == [signal.SIG_IGN, interrupts.stop])"""
     done = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "True"
 

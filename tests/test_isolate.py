@@ -5,10 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from kdiag import isolate
 from kdiag.errors import WorkloadError
 from kdiag.isolate import Died
+
+SRC = Path(__file__).parents[1] / "src"
 
 
 def double(value):
@@ -54,6 +57,26 @@ def test_children_beside_each_other_see_the_chosen_gpu_and_end_at_the_deadline()
     finally:
         isolate.environment.reset(token)
     assert [each.kind for each in answers if isinstance(each, Died)] == ["timeout", "timeout"]
+
+
+def test_an_interrupt_of_the_whole_group_is_not_the_servers(tmp_path: Path):
+    (tmp_path / "slow.py").write_text("import time; open('begun', 'w'); time.sleep(0.5)")
+    code = """if True:
+        import os, pathlib, signal, time
+        from kdiag import isolate
+        signal.signal(signal.SIGINT, lambda *_: None)
+        isolate.PRELOAD = ("slow",)
+        isolate.warm_up()
+        while not pathlib.Path("begun").exists():
+            time.sleep(0.01)
+        os.killpg(0, signal.SIGINT)
+        print(isolate.run(int, "3", timeout_s=60))"""
+    environment = {**os.environ, "PYTHONPATH": f"{SRC}:{tmp_path}"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, capture_output=True, cwd=tmp_path, env=environment, start_new_session=True, check=True
+    )
+    assert (done.stdout, done.stderr) == (b"3\n", b"")
 
 
 def test_a_child_that_has_hardly_begun_when_the_time_is_over_ends():

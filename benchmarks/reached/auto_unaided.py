@@ -2,7 +2,7 @@
 
 import sys
 
-from kdiag.cli import main
+from kdiag.__main__ import main
 from kdiag.rules import load_start_values
 
 if __name__ == "__main__":

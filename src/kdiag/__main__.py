@@ -1,6 +1,21 @@
-"""`python -m kdiag`."""
+"""`kdiag` and `python -m kdiag`: an interrupt is one line from the first moment on, also while modules are imported."""
 
-from kdiag.cli import main
+import signal
+import sys
+
+
+def main() -> None:
+    """Run the command line and end with its exit code."""
+    code = 130
+    try:
+        from kdiag import cli
+
+        code = cli.main()
+    except KeyboardInterrupt:
+        sys.stderr.write("kdiag: interrupted\n")
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is said
+    sys.exit(code)
+
 
 if __name__ == "__main__":
     main()

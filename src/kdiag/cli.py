@@ -3,14 +3,11 @@
 import importlib
 import io
 import os
-import signal
 import sys
-from types import FrameType
-from typing import NoReturn
 
 import click
 
-from kdiag import __version__
+from kdiag import __version__, interrupts
 from kdiag.errors import BUG, FAILURE, INTERRUPTED, USAGE, KdiagError
 
 VERBS = {
@@ -25,9 +22,6 @@ VERBS = {
     "history": "List what earlier runs tried, and what came of it.",
     "rules": "Check the rules, or draw them as a graph.",
 }
-
-
-_received: list[int] = []  # the signals that were to end the command that runs
 
 
 class Verbs(click.Group):
@@ -61,19 +55,11 @@ def cli() -> None:
     """
 
 
-def main() -> None:
+def main() -> int:
     """Run the command line; every failure leaves through here with one sentence and its exit code."""
     _usable_streams()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # all as interrupts: no child is left behind
-        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup, whose point is to go on
-            signal.signal(number, stop)
-    sys.exit(run(sys.argv[1:]))
-
-
-def stop(number: int, _frame: FrameType | None) -> NoReturn:
-    """The handler of signals that end kdiag: an interrupt, which is remembered."""
-    _received.append(number)
-    raise KeyboardInterrupt
+    interrupts.listen()
+    return run(sys.argv[1:])
 
 
 def _usable_streams() -> None:
@@ -89,9 +75,9 @@ def _usable_streams() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
-    _received.clear()
     try:
         result = cli.main(arguments, prog_name="kdiag", standalone_mode=False)
+        interrupts.check()
     except KdiagError as error:
         click.echo(f"kdiag: {error}", err=True)
         return error.exit_code
@@ -105,7 +91,9 @@ def run(arguments: list[str]) -> int:
         click.echo(f"kdiag: {where}{error.strerror or error}", err=True)
         return FAILURE
     except Exception as error:  # noqa: BLE001 - the one place: a bug becomes a log file and exit code 70
-        return _report_bug(error) if not _received else _interrupted()  # which an import swallowed, now half done
+        return _report_bug(error) if not interrupts.received else _interrupted()  # an import is half done
+    finally:
+        interrupts.received.clear()
     return result if isinstance(result, int) else 0
 
 

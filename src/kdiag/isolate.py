@@ -18,18 +18,19 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from types import MappingProxyType
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
+from kdiag import interrupts
 from kdiag.errors import KdiagError
 
 Request = TypeVar("Request")
@@ -90,11 +91,17 @@ def _context() -> ForkServerContext:
 def warm_up() -> None:
     """Start the server once, before several threads ask for children at the same time."""
     _context()
+    resource_tracker.ensure_running()  # it lifts the block that the server is to be born with
     # Children run beside each other: BLAS threads that wait for a core spin (40 times slower on two busy cores).
     with _starting:
         ours = BLAS_THREADS not in os.environ
         os.environ.setdefault(BLAS_THREADS, "1")
-        forkserver.ensure_running()
+        # An interrupt is kdiag's to answer: the server would die of it while it imports, with a traceback.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if ours:
             del os.environ[BLAS_THREADS]  # programs that kdiag starts otherwise are not concerned
 
@@ -119,8 +126,9 @@ def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float)
 
     `job` is a module-level function; request and answer are picklable. The child leads a process group of its
     own, and the whole group is killed at the time limit, so a compiler it started dies with it. Raises KdiagError once
-    the thread's work is `over`.
+    the thread's work is `over`, KeyboardInterrupt if the user has stopped kdiag.
     """
+    interrupts.check()
     if (ended := over.get()) is not None and ended.is_set():
         raise KdiagError("Nobody waits for this any more.")
     warm_up()
@@ -178,6 +186,14 @@ def kill_all() -> None:
         _kill(child)
 
 
+def finish(over: threading.Event, futures: Sequence[Future[Any]]) -> None:
+    """End jobs whose threads have this event as theirs; one of them may start several children."""
+    over.set()
+    while not all(each.done() for each in futures):
+        kill_all()
+        time.sleep(0.02)
+
+
 def signal_name(number: int) -> str:
     """The name of a signal; real-time signals have none."""
     return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
@@ -225,6 +241,9 @@ def _serve(
     descriptor = os.open(Path(folder) / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
+    signal.pthread_sigmask(
+        signal.SIG_UNBLOCK, {signal.SIGINT}
+    )  # blocked in the server: what the child starts may need it
     sys.dont_write_bytecode = True
     try:
         sender.send(_Answered(job(request)))

@@ -7,7 +7,6 @@ the flush in front of each launch covers the time of the host, and the same load
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -52,11 +51,8 @@ class Ahead:
         """Stop everything: no child is left. Raises a bug of a job; of any other failure its asker was told."""
         if self._pool is None:
             return
-        self._over.set()  # or a job would start one child after the other to its end
         self._pool.shutdown(wait=False, cancel_futures=True)
-        while not all(each.done() for each in self._begun):
-            isolate.kill_all()  # one job may start several children
-            time.sleep(0.02)
+        isolate.finish(self._over, self._begun)
         failures = [each.exception() for each in self._begun if not each.cancelled()]
         for failure in failures if kind is None else ():
             if failure is not None and not isinstance(failure, KdiagError | OSError):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from threading import Event
 
 from kdiag import isolate
 from kdiag.diagnose.compiler.observe import from_compilation
@@ -59,7 +60,8 @@ def inspect(
     """
     compiler, sources = emulator.compiler, (pair.parent, pair.candidate)
     inspection = inspection_of(pair, kernel, compiler)
-    with ThreadPoolExecutor(1) as pool:
+    over = Event()
+    with ThreadPoolExecutor(1, initializer=isolate.over.set, initargs=(over,)) as pool:
         new = source_hash(pair.candidate) not in compiler.known
         ahead = pool.submit(emulator.emulate, sources) if new else None
 
@@ -70,7 +72,7 @@ def inspect(
         try:
             return without_device(replace(inspection, scope=in_scope or inspection.scope, emulated=emulated))
         except KeyboardInterrupt:
-            isolate.kill_all()  # or the pool would wait for its children to the end
+            isolate.finish(over, [ahead] if ahead else [])  # or the pool would wait for its children to the end
             raise
 
 
