@@ -1,27 +1,31 @@
-"""The last check of a run: what compute-sanitizer prints, and which version the run ends with, in a real repository."""
+"""The last checks: a second measurement, what compute-sanitizer prints, and which version a run ends with in a repository."""
 
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
 from typing import cast
+from unittest.mock import Mock
 
 import pytest
 
 from kdiag import isolate
 from kdiag.executors import repo, worktrees
-from kdiag.executors.bench import Bench
+from kdiag.executors.bench import Bench, Trial
 from kdiag.executors.ncu.process import Ended
 from kdiag.executors.sanitizer import Memcheck, judge
+from kdiag.isolate import Died
 from kdiag.journal import IterationDone, Start
-from kdiag.loop.attempt import Arena
+from kdiag.loop.attempt import Arena, Parent, Raced, attempt
 from kdiag.loop.baseline import trial_of_best
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.last_check import last_check
-from kdiag.records import ConfigurationTiming, GateRecord, Iteration
+from kdiag.records import CompileFailure, ConfigurationTiming, GateRecord, Iteration, Proposal, Variant
 from kdiag.rules.load_policies import load
 from kdiag.run_state import state
 from kdiag.workload import Workload
+from verdict_cases import RIGHT, timing
 
 FOUND = """========= COMPUTE-SANITIZER
 ========= Invalid __global__ read of size 4 bytes
@@ -124,6 +128,21 @@ def test_a_run_ends_with_a_version_that_passes(arena, bad, best, verdicts, last,
     assert " ".join(row.verdict for row in resumed.iterations[1:]) == verdicts
     worktrees.reopen(arena.worktree, resumed.best_commit)
     assert repo.current_source(arena.worktree) == best
+
+
+@pytest.mark.parametrize(
+    ("spent", "verdict", "why"),
+    [(599.95, "inconclusive", "not confirmed: no answer, when"), (0.0, "crash", "no answer")],
+)
+def test_a_confirmation_for_which_no_time_is_left_is_no_crash(arena: Arena, spent: float, verdict: str, why: str):
+    small, bench = Trial((RIGHT,), (timing(1.03),)), Mock()
+    late = Died("timeout", "no answer")
+    bench.trial.side_effect = lambda *_: small if bench.trial.call_count == 1 else sleep(isolate.time_left(0.2)) or late
+    proposal = Proposal(Variant("H", "exp2"), "exp2", "safe", FIRST, None, None)
+    parent = Parent(UNEDITED, CompileFailure("unavailable", "no compiler"))
+    row = attempt(1, proposal, parent, replace(arena, bench=bench), Raced(spent))
+    assert (row.verdict, row.speedup is not None) == (verdict, verdict == "inconclusive")
+    assert row.reason.startswith(why)
 
 
 def test_the_trial_of_the_only_edit_is_the_last_comparison():

@@ -99,7 +99,9 @@ def _attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Tr
     if kept and arena.bench is not None and needs_confirmation(kept.timings, arena.policy):
         again, measured_gates = _measure(arena.bench, proposal.source, parent, arena)
         if isinstance(again, Died) and not isolate.time_left(math.inf):
-            verdict = Verdict("inconclusive", f"not confirmed: the iteration's time was over, {again.message}")
+            verdict = Verdict(
+                "inconclusive", f"not confirmed: {again.message}, when the time of the iteration was over"
+            )
         else:
             trial = again
             if isinstance(trial, Trial):
