@@ -14,7 +14,9 @@ from typing import Literal, cast, get_args
 from kdiag.planner import graph as rules
 from kdiag.records import Prediction, Suggestion, parts
 
-State = Literal["open", "not-applicable", "no-op", "kept", "reverted", "inconclusive", "crashed", "blocked", "outraced"]
+State = Literal[
+    "open", "not-applicable", "no-op", "kept", "reverted", "inconclusive", "crashed", "ready", "blocked", "outraced"
+]
 TRIED = frozenset(get_args(State)) - {"open", "not-applicable", "blocked"}
 Path = tuple[str, str]
 _Nested = Mapping[str, Mapping[str, Mapping[str, Mapping[str, Mapping[str, object]]]]]
@@ -32,6 +34,12 @@ class Node:
     def pair(self) -> Path:
         """(optimization, variant), which no two leaves of a tree share."""
         return (self.suggestion.optimization, self.suggestion.variant)
+
+    @property
+    def told(self) -> str:
+        """The state, and of what waits for what."""
+        waits = {"ready": " for a GPU", "blocked": f" {self.reason.partition(':')[0]}"}
+        return f"{self.state}{waits.get(self.state, '')}"
 
 
 @dataclass(frozen=True)
@@ -106,7 +114,7 @@ class PriorityTree:
         for cause, leaves in groupby(self._ordered(), key=lambda leaf: leaf.suggestion.cause):
             under = []
             for optimization, variants in groupby(leaves, key=lambda leaf: leaf.suggestion.optimization):
-                states = Counter(leaf.state for leaf in variants if leaf.state != "not-applicable")
+                states = Counter(leaf.told for leaf in variants if leaf.state != "not-applicable")
                 if states:
                     counts = ", ".join(f"{number} {state}" for state, number in states.items())
                     under.append(f"    {optimization}: {counts}")

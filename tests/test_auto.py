@@ -109,8 +109,14 @@ def test_without_a_gpu_candidates_are_compiled_patches(tmp_path, capsys):
     assert len(patches) == len(ready)
     for patch in patches:
         made.git("apply", "--check", str(patch))
-    assert cli.run(["auto", "--resume", str(made.run_dir), "--yes", "--budget", "0.001"]) == 0
-    assert f"{len(ready)} candidates compiled and wait as patches" in capsys.readouterr().out
+    assert cli.run(["auto", "--resume", str(made.run_dir), "--yes"]) == 0
+    said = capsys.readouterr()
+    assert (f"{len(ready)} candidates compiled and wait as patches" in said.out, "  1  ready" in said.err) == (
+        True,
+        False,
+    )
+    assert "H: 1 ready for a GPU" in said.out
+    assert sorted((made.run_dir / "patches").iterdir()) == patches
     assert made.fingerprint() == before
 
 

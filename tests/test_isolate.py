@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from kdiag import isolate
 from kdiag.errors import WorkloadError
 from kdiag.isolate import Died
@@ -59,23 +61,22 @@ def test_children_beside_each_other_see_the_chosen_gpu_and_end_at_the_deadline()
     assert [each.kind for each in answers if isinstance(each, Died)] == ["timeout", "timeout"]
 
 
-def test_an_interrupt_of_the_whole_group_is_not_the_servers(tmp_path: Path):
-    (tmp_path / "slow.py").write_text("import time; open('begun', 'w'); time.sleep(0.5)")
-    code = """if True:
-        import os, pathlib, signal, time
+@pytest.mark.parametrize(("loads", "then"), [(0.5, "isolate.run(int, '3', timeout_s=60)"), (60, "3")])
+def test_a_server_that_loads_outlives_an_interrupt_but_not_kdiag(tmp_path: Path, loads: float, then: str):
+    (tmp_path / "slow.py").write_text(f"import time; open('begun', 'w'); time.sleep({loads})")
+    code = f"""if True:
+        import os, signal, time
         from kdiag import isolate
         signal.signal(signal.SIGINT, lambda *_: None)
         isolate.PRELOAD = ("slow",)
         isolate.warm_up()
-        while not pathlib.Path("begun").exists():
+        while not os.path.exists("begun"):
             time.sleep(0.01)
         os.killpg(0, signal.SIGINT)
-        print(isolate.run(int, "3", timeout_s=60))"""
+        print({then})"""
     environment = {**os.environ, "PYTHONPATH": f"{SRC}:{tmp_path}"}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, capture_output=True, cwd=tmp_path, env=environment, start_new_session=True, check=True
-    )
+    asked = {"cwd": tmp_path, "env": environment, "start_new_session": True, "timeout": 30}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, **asked)
     assert (done.stdout, done.stderr) == (b"3\n", b"")
 
 

@@ -248,8 +248,10 @@ def test_the_state_says_what_is_best_and_what_waits():
 
 def test_a_ready_candidate_that_was_measured_no_longer_waits():
     measured = IterationDone(replace(READY, n=4, verdict="revert"))
-    run = state((*EVENTS, Resumed("NVIDIA H200", "0.1.0", "later"), measured))
-    assert run.ready == ()
+    again = (*EVENTS, Resumed(None, "0.1.0", "later"))
+    assert READY in state(again).iterations
+    run = state((*again, Resumed("NVIDIA H200", "0.1.0", "later"), measured))
+    assert (run.ready, [row.n for row in run.iterations]) == ((), [0, 1, 2, 4])
 
 
 def test_before_anything_was_kept_the_base_is_best():

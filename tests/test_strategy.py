@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
+from kdiag.executors.gates.no_op import machine_code
 from kdiag.loop.ahead import AskedOnce
 from kdiag.loop.strategy import Strategy, _faster
 from kdiag.planner.tree import from_suggestions
-from kdiag.records import ConfigurationTiming, Effect, ExpectedSpeedup
+from kdiag.records import CompileFailure, ConfigurationTiming, Effect, ExpectedSpeedup
 from plan_cases import compiled, resized
 from test_tree import suggest
 
@@ -25,15 +27,23 @@ def test_one_that_can_gain_nothing_does_not_stop_what_comes_after_it():
 
 
 def test_a_trial_is_kept_with_what_it_did_to_the_code():
-    known = {"c": compiled("c", stack=64, blocks=2)}
-    arena = SimpleNamespace(kernel="k", compiler=SimpleNamespace(known=known))
-    strategy = Strategy(arena, "yes", _proposed=AskedOnce({"source": (resized("tile=512", tile=256),)}))
-    row = SimpleNamespace(optimization="G", variant="tile=512", source_hash="c")
-    assert strategy._effect(row, "source", compiled("p", blocks=4)) == Effect(2.0, "changed", 64)
-    row.source_hash = "not compiled"
-    assert strategy._effect(row, "source", compiled("p")) == Effect(2.0)
+    batched = tuple(replace(launch, kernel="k_batched") for launch in compiled("c", stack=64, blocks=2))
+    known = {"source": compiled("p", blocks=4), "x": batched}
+    arena = SimpleNamespace(kernel="k", compiler=SimpleNamespace(compile_one=known.__getitem__))
+    made = AskedOnce({"source": (resized("tile=512", tile=256),)})
+    strategy = Strategy(arena, "yes", Mock(), Mock(), _proposed=made)
+    row = Mock(optimization="G", variant="tile=512", verdict="revert", timings=(), prediction=None)
+
+    def remembered() -> Effect:
+        strategy.settle(row, suggest(1, "G", "tile=512"), "source", {})
+        return strategy.memory.remember.call_args.args[-1]
+
+    assert remembered() == Effect(2.0, "changed", 64)
+    assert strategy.earlier == {machine_code(batched)}
+    known["x"] = CompileFailure("timeout", "not compiled")
+    assert remembered() == Effect(2.0)
     row.variant = "tile=512+all"
-    assert strategy._effect(row, "source", compiled("p")) == Effect()
+    assert remembered() == Effect()
 
 
 @pytest.mark.parametrize(

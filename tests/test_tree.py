@@ -136,9 +136,12 @@ def test_what_was_learnt_is_read_back_from_the_journal():
 
 def test_the_outline_counts_what_was_and_can_be_tried():
     tree = from_suggestions(PLAN, "compute").record("G", "tile=2048", "kept", "1.6x").refute("tile-too-small")
+    tree = tree.record("H", "all", "ready", "compiled; no GPU to check and time it")
     lines = tree.outline().splitlines()
     assert lines[0] == "compute"
     assert lines.index("  tile-too-small (refuted: tried last)") + 1 == lines.index("    G: 1 kept, 1 open")
+    assert "    H: 1 ready for a GPU" in lines
+    assert "    F: 1 blocked until A is kept" in lines
     assert not any(line.startswith("    B:") for line in lines), "nothing to try"
 
 

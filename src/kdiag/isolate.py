@@ -6,6 +6,7 @@ the run, so every compilation and every measurement is a child of its own. Pytho
 CUDA, so the fork is safe.
 """
 
+import atexit
 import contextlib
 import math
 import multiprocessing
@@ -85,7 +86,17 @@ _live: set[multiprocessing.process.BaseProcess] = set()
 def _context() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([name for name in PRELOAD if find_spec(name.partition(".")[0])])
+    atexit.register(end_server)
     return context
+
+
+def end_server() -> None:
+    """Or it would import to its end, seconds after an interrupt, while threads wait for it to start a child."""
+    server: Any = forkserver._forkserver  # which has no other way to be stopped
+    if (pid := server._forkserver_pid) is not None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        server._stop()
 
 
 def warm_up() -> None:
@@ -141,6 +152,7 @@ def run(job: Callable[[Request], Answer], request: Request, *, timeout_s: float)
         sender.close()
         _live.add(child)
         try:
+            interrupts.check()  # nobody could kill the child while it was started
             answer: _Answered[Answer] | Died | None = _receive(receiver, time_left(timeout_s))
         finally:
             _end(child)
@@ -174,16 +186,22 @@ def together(call: Callable[[Request], Answer], items: Sequence[Request], *, at_
         futures = [pool.submit(copy_context().run, call, item) for item in items]
         return tuple(future.result() for future in futures)
     except KeyboardInterrupt:
-        kill_all()  # or the threads would wait for their children to the end
+        stop_all()  # or the threads would wait for their children to the end
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def kill_all() -> None:
-    """Kill every child there is, so that threads waiting for one go on: for an interrupted run."""
+    """Kill every child there is, so that threads waiting for one go on."""
     for child in tuple(_live):
         _kill(child)
+
+
+def stop_all() -> None:
+    """Kill every child and their server: for an interrupted run."""
+    kill_all()
+    end_server()
 
 
 def finish(over: threading.Event, futures: Sequence[Future[Any]]) -> None:

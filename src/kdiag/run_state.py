@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kdiag.journal import CandidateReady, Event, IterationDone, Start, Tree
+from kdiag.journal import CandidateReady, Event, IterationDone, Resumed, Start, Tree
 from kdiag.records import Iteration
 
 
@@ -26,7 +26,12 @@ def state(events: Iterable[Event]) -> RunState:
     events = tuple(events)
     start = next(event for event in events if isinstance(event, Start))
     # What is found out about an iteration later is a record of its own, and counts.
-    last_of = {event.iteration.n: event.iteration for event in events if isinstance(event, IterationDone)}
+    last_of: dict[int, Iteration] = {}
+    for event in events:
+        if isinstance(event, IterationDone):
+            last_of[event.iteration.n] = event.iteration
+        elif isinstance(event, Resumed) and event.gpu is not None:  # what was ready is measured now, under new numbers
+            last_of = {n: row for n, row in last_of.items() if row.verdict != "ready"}
     rows = tuple(last_of.values())
     tried = {(row.optimization, row.variant) for row in rows if row.n > 0 and row.verdict != "ready"}
     kept = [row.commit for row in rows if row.verdict == "keep" and row.commit is not None]

@@ -52,6 +52,8 @@ class Ahead:
         if self._pool is None:
             return
         self._pool.shutdown(wait=False, cancel_futures=True)
+        if kind is KeyboardInterrupt:
+            isolate.end_server()
         isolate.finish(self._over, self._begun)
         failures = [each.exception() for each in self._begun if not each.cancelled()]
         for failure in failures if kind is None else ():

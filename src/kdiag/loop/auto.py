@@ -185,13 +185,11 @@ class Run:
 
     def _stop(self) -> str | None:
         """Why the run ends before its next iteration, or None."""
-        open_candidates = len(self.strategy.tree.open())
-        reason = self.reached.stop(self.iterations, open_candidates)
-        if reason is None and self.strategy.next() is None and self.arena.bench is None:
+        ended = self.strategy.next() is None
+        if ended and self.arena.bench is None:
             return "every candidate that is worth a measurement is ready for one"
-        if reason is None and self.strategy.next() is None:
-            return f"no candidate left is expected to gain {(WORTH_TRYING - 1) * 100:.0f} %"
-        return reason
+        reason = self.reached.stop(self.iterations, len(self.strategy.tree.open()))
+        return reason or (f"no candidate left is expected to gain {(WORTH_TRYING - 1) * 100:.0f} %" if ended else None)
 
     def _settle(self, row: Iteration, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str]) -> Parent:
         """Commit or revert, record the row, and plan anew if the source has changed."""
@@ -247,6 +245,7 @@ class Run:
         """What was found out later: the journal's last record of an iteration counts."""
         self.journal.append(IterationDone(row))
         self.iterations[:] = [row if known.n == row.n else known for known in self.iterations]
+        self.strategy.record(row)
         self.write_results()
 
     def _next_number(self) -> int:

@@ -72,6 +72,7 @@ def inspect(
         try:
             return without_device(replace(inspection, scope=in_scope or inspection.scope, emulated=emulated))
         except KeyboardInterrupt:
+            isolate.end_server()
             isolate.finish(over, [ahead] if ahead else [])  # or the pool would wait for its children to the end
             raise
 

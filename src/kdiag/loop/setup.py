@@ -145,7 +145,7 @@ def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHead
     journal.append(Resumed(plan.gpu.name if plan.gpu else None, __version__, datetime.now().astimezone().isoformat()))
     run, header = _run(plan, worktree, journal, terminal)
     run.strategy.remember(state.tree or {})
-    run.iterations += [row for row in state.iterations if row.verdict != "ready"]
+    run.iterations += [row for row in state.iterations if row.verdict != "ready" or run.arena.bench is None]
     run.write_results()
     terminal.on_start(header, tuple(run.iterations))
     return run, header

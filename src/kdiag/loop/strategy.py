@@ -47,7 +47,7 @@ STATES: dict[str, State] = {
     "crash": "crashed",
     "no-op": "no-op",
     "inconclusive": "inconclusive",
-    "ready": "inconclusive",
+    "ready": "ready",
 }
 Name = tuple[str, str]
 
@@ -116,6 +116,8 @@ class Strategy:
         assert self.findings is not None
         suggestions = permitted(self._suggestions(parent.source, self.findings, rows, headroom), self.rounding)
         self.tree = replace(self.tree.merge(suggestions), bottleneck=self.findings.diagnosis.bottleneck)
+        for row in rows:  # also those before the run was resumed
+            self.record(row)
         return replace(parent, earlier=frozenset(self.earlier))
 
     def _suggestions(
@@ -167,13 +169,17 @@ class Strategy:
             self.one_by_one.add(suggestion.optimization)
         return result
 
+    def record(self, row: Iteration) -> None:
+        """Record in the tree what became of a candidate."""
+        self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
+
     def settle(self, row: Iteration, suggestion: Suggestion, parent: str, closed: Mapping[str, str]) -> None:
         """Record what became of a suggestion for the source `parent`, and what that says of its cause, its optimization and
         the race it won.
         """
         compiled = self._compiled(text_of(suggestion), parent)
         self.earlier.add(machine_code(compiled))
-        self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
+        self.record(row)
         for variant, reason in closed.items() if row.timings else ():
             self.outraced[row.optimization, variant] = reason
             self.tree = self.tree.record(row.optimization, variant, "outraced", reason)
