@@ -6,7 +6,7 @@ recorded is an error, never a guess.
 
 import json
 import lzma
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -15,11 +15,20 @@ from kdiag.codec import decode, encode
 from kdiag.errors import UsageError
 from kdiag.executors.bench import Baseline, Bench, Counters, Heat, Races, Samples, Source, Trial
 from kdiag.isolate import Died
-from kdiag.records import Gpu
+from kdiag.records import Gpu, Scalar
 
-Answer = Gpu | Baseline | Counters | Heat | Trial | Died
+
+@dataclass(frozen=True)
+class Asked:
+    """What the recorded run was asked for: its policy, and its target by the names of the command line."""
+
+    policy: str
+    target: Mapping[str, Scalar]
+
+
+Answer = Asked | Gpu | Baseline | Counters | Heat | Trial | Died
 Given = TypeVar("Given", bound=Answer | None)
-KINDS: tuple[type[Answer], ...] = (Gpu, Baseline, Counters, Heat, Trial, Died)
+KINDS: tuple[type[Answer], ...] = (Asked, Gpu, Baseline, Counters, Heat, Trial, Died)
 NO_RACES = Died("error", "candidates are timed one at a time here")
 ANSWERS = {kind.__name__: kind for kind in KINDS}
 
@@ -30,9 +39,11 @@ class RecordingBench:
 
     bench: Bench
     path: Path
+    asked: Asked
 
     def __post_init__(self) -> None:
-        """Begin the record with the card."""
+        """Begin the record with what is asked for and the card."""
+        self._append("asked", self.asked)
         self._append("gpu", self.bench.gpu())
 
     def gpu(self) -> Gpu | None:
@@ -102,6 +113,12 @@ class ReplayBench:
                 self._answers.setdefault(row["key"], []).append(answer)
             except (ValueError, KeyError, TypeError) as error:
                 raise UsageError(f"Line {number} of {self.path} is not a recorded answer: {error}.") from None
+
+    @property
+    def asked(self) -> Asked | None:
+        """What the recorded run was asked for; None in a recording of an older version."""
+        answer = next(iter(self._answers.get("asked", ())), None)
+        return answer if isinstance(answer, Asked) else None
 
     def gpu(self) -> Gpu | None:
         """The card that was recorded."""

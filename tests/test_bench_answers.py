@@ -4,11 +4,13 @@ import pytest
 
 from kdiag.errors import UsageError
 from kdiag.executors.bench import Source, Trial
-from kdiag.executors.replay import RecordingBench, ReplayBench
+from kdiag.executors.replay import Asked, RecordingBench, ReplayBench
 from kdiag.isolate import Died
 from kdiag.records import Gpu
 from kdiag.workload import Workload
 from text_bench import TextBench
+
+ASKED = Asked("tilegym", {"target_pct_of_peak": 90.0, "gpu": None})
 
 
 def sources(folder, *texts):
@@ -20,7 +22,7 @@ def sources(folder, *texts):
 
 def test_races_and_samples_are_recorded_and_replayed(tmp_path):
     parent, first, second = sources(tmp_path, "1", "0.5", "0.8")
-    recording = RecordingBench(TextBench(float, float), tmp_path / "record.jsonl")
+    recording = RecordingBench(TextBench(float, float), tmp_path / "record.jsonl", ASKED)
     before = ReplayBench(tmp_path / "record.jsonl")
     none = Died("error", "the recording holds no race")
     assert (before.race(parent, [first], 2.0), before.checks(parent, [first])) == (none, (none,))
@@ -32,7 +34,7 @@ def test_races_and_samples_are_recorded_and_replayed(tmp_path):
 
     told = ask(recording)
     replay = ReplayBench(tmp_path / "record.jsonl")
-    assert ask(replay) == told
+    assert (ask(replay), replay.asked) == (told, ASKED)
     with pytest.raises(UsageError, match="holds no record of a race"):
         replay.race(parent, [second, first], 2.0)
 

@@ -1,5 +1,6 @@
 """What the command line asks of a run, and what it leaves out: filled in from the run that is resumed."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -7,10 +8,11 @@ from kdiag import journal, run_state
 from kdiag import workload as workloads
 from kdiag.errors import KdiagError, UsageError
 from kdiag.executors import tilegym
+from kdiag.executors.replay import ReplayBench
 from kdiag.journal import Start
 from kdiag.loop.kernel_evidence import require_kernel
 from kdiag.loop.target import METRICS, NO_TARGET, Target, Vendor, from_table, from_toml
-from kdiag.records import Gpu
+from kdiag.records import Gpu, Scalar
 from kdiag.rules.load_policies import DEFAULT, Policy, load
 from kdiag.workload import CommandWorkload, Workload
 
@@ -45,7 +47,7 @@ class Request:
 
 
 def completed(request: Request) -> Request:
-    """The request with what the journal of the resumed run knows, then the workload's own `[target]`.
+    """The request with what the resumed or recorded run was asked for, then the workload's own `[target]`.
 
     Raises JournalError if `resume` holds no run, UsageError if what is given contradicts it or lacks a unit, WorkloadError for
     a `[target]` that says something else.
@@ -54,19 +56,22 @@ def completed(request: Request) -> Request:
         if request.tilegym or request.test or request.bench:
             raise UsageError("--resume takes tests and benchmark from the run; leave them out.")
         start = run_state.state(journal.read(request.resume / "journal.jsonl")).start
-        asked = {key: value for key, value in start.options.items() if key in asdict(NO_TARGET)}
-        request = replace(
-            request,
-            earlier=start,
-            workload=request.workload or Path(start.workload),
-            kernel=request.kernel or start.kernel,
-            policy=request.policy or start.policy,
-            goal=request.goal.over(from_table(asked, str(request.resume))),
-        )
+        workload, kernel = request.workload or Path(start.workload), request.kernel or start.kernel
+        request = replace(request, earlier=start, workload=workload, kernel=kernel)
+        request = _as_before(request, start.policy, start.options)
+    if request.replay is not None and (asked := ReplayBench(request.replay).asked) is not None:
+        request = _as_before(request, asked.policy, asked.target)
     goal = request.goal.over(from_toml(request.workload))
     if goal.target_value is not None and goal.target_metric is None:
         raise UsageError(f"A target value needs its unit: add --target-metric {' or '.join(METRICS)}.")
     return replace(request, goal=goal)
+
+
+def _as_before(request: Request, policy: str, options: Mapping[str, Scalar]) -> Request:
+    """What an earlier run was asked for, where the command line says nothing else."""
+    asked = {key: value for key, value in options.items() if key in asdict(NO_TARGET)}
+    target = from_table(asked, str(request.resume or request.replay))
+    return replace(request, policy=request.policy or policy, goal=request.goal.over(target))
 
 
 def policy_of(request: Request) -> Policy:

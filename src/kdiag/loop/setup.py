@@ -14,7 +14,7 @@ from kdiag.executors import gpu_pool, repo, sanitizer, worktrees
 from kdiag.executors.bench import Bench
 from kdiag.executors.command_bench import CommandBench
 from kdiag.executors.device_bench import DeviceBench, choose_gpus, probe_gpu
-from kdiag.executors.replay import RecordingBench, ReplayBench
+from kdiag.executors.replay import Asked, RecordingBench, ReplayBench
 from kdiag.executors.repo import Worktree
 from kdiag.journal import Journal, Resumed, Start
 from kdiag.loop import generated_test
@@ -199,7 +199,8 @@ def _bench(plan: Plan, worktree: Worktree) -> Bench | None:
         bench = device = DeviceBench(described, plan.gpu, names, _observations, gpus=gpu_pool.executors(plan.gpus))
         if request.report is None:
             device.get_ready(plan.kernel)  # it loads while the baseline is checked
-    return RecordingBench(bench, request.record) if request.record is not None else bench
+    asked = Asked(plan.policy.name, asdict(request.goal))
+    return RecordingBench(bench, request.record, asked) if request.record is not None else bench
 
 
 def _memcheck(plan: Plan) -> sanitizer.Memcheck | None:
