@@ -13,6 +13,7 @@ import pytest
 
 from kdiag import cli, interrupts, isolate
 from kdiag.diagnose.report.read import read_launches
+from kdiag.errors import KdiagError
 
 KERNEL = str(EXAMPLES / "softmax" / "softmax.py")
 
@@ -62,7 +63,7 @@ def test_a_bug_leaves_a_log(capsys, monkeypatch):
     log.unlink()
 
 
-@pytest.mark.parametrize("then", [Mock(side_effect=RuntimeError("half imported")), read_launches])
+@pytest.mark.parametrize("then", [Mock(side_effect=KdiagError("half imported, as if not installed")), read_launches])
 def test_an_interrupt_that_a_package_swallowed_is_one(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, then: Callable[..., object]
 ):

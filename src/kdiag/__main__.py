@@ -1,6 +1,5 @@
 """`kdiag` and `python -m kdiag`: an interrupt is one line from the first moment on, also while modules are imported."""
 
-import signal
 import sys
 
 
@@ -13,6 +12,8 @@ def main() -> None:
         code = cli.main()
     except KeyboardInterrupt:
         sys.stderr.write("kdiag: interrupted\n")
+    import signal  # takes time as well
+
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is said
     sys.exit(code)
 

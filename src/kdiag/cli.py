@@ -8,7 +8,7 @@ import sys
 import click
 
 from kdiag import __version__, interrupts
-from kdiag.errors import BUG, FAILURE, INTERRUPTED, USAGE, KdiagError
+from kdiag.errors import BUG, INTERRUPTED, USAGE, KdiagError
 
 VERBS = {
     "profile": "Say what limits a kernel, and why: from a report, a workload, or a program.",
@@ -78,20 +78,11 @@ def run(arguments: list[str]) -> int:
     try:
         result = cli.main(arguments, prog_name="kdiag", standalone_mode=False)
         interrupts.check()
-    except KdiagError as error:
-        click.echo(f"kdiag: {error}", err=True)
-        return error.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt):
         return _interrupted()
-    except click.ClickException as error:
-        error.show()
-        return USAGE
-    except OSError as error:  # a path that is too long, a folder that may not be read, a disk that is full
-        where = f"{error.filename}: " if error.filename else ""
-        click.echo(f"kdiag: {where}{error.strerror or error}", err=True)
-        return FAILURE
     except Exception as error:  # noqa: BLE001 - the one place: a bug becomes a log file and exit code 70
-        return _report_bug(error) if not interrupts.received else _interrupted()  # an import is half done
+        told = getattr(error, "exit_code", None) == INTERRUPTED
+        return _interrupted() if interrupts.received and not told else _failed(error)  # of what is half imported
     finally:
         interrupts.received.clear()
     return result if isinstance(result, int) else 0
@@ -100,6 +91,20 @@ def run(arguments: list[str]) -> int:
 def _interrupted() -> int:
     click.echo("kdiag: interrupted", err=True)
     return INTERRUPTED
+
+
+def _failed(error: Exception) -> int:
+    """Say what failed; its exit code."""
+    if isinstance(error, click.ClickException):
+        error.show()
+        return USAGE
+    if isinstance(error, OSError):  # a path that is too long, a folder that may not be read, a disk that is full
+        where = f"{error.filename}: " if error.filename else ""
+        error = KdiagError(f"{where}{error.strerror or error}")
+    if not isinstance(error, KdiagError):
+        return _report_bug(error)
+    click.echo(f"kdiag: {error}", err=True)
+    return error.exit_code
 
 
 def _report_bug(error: Exception) -> int:
