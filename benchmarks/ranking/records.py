@@ -6,6 +6,7 @@ import json
 import lzma
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import geometric_mean
 
 from kdiag.codec import decode, encode
 from kdiag.executors.bench import Baseline
@@ -27,12 +28,7 @@ class Step:
     @property
     def speedup(self) -> float | None:
         """The geometric mean over configurations, None for a step that was not timed."""
-        if not self.timings:
-            return None
-        product = 1.0
-        for timing in self.timings:
-            product *= timing.speedup
-        return float(product ** (1 / len(self.timings)))
+        return geometric_mean(timing.speedup for timing in self.timings) if self.timings else None
 
 
 @dataclass(frozen=True)

@@ -182,9 +182,7 @@ def _confirmed(first: Verdict, second: Verdict) -> Verdict:
 
 def _latency(trial: Trial) -> float | None:
     """The mean over configurations of the median device time, in ms."""
-    if not trial.timings:
-        return None
-    return sum(timing.candidate_ms for timing in trial.timings) / len(trial.timings)
+    return statistics.fmean(timing.candidate_ms for timing in trial.timings) if trial.timings else None
 
 
 def _speedup(trial: Trial) -> float | None:

@@ -1,12 +1,13 @@
 """An edit as one JSON object, schema `kdiag.apply/1`; what is not known is null."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 
 from kdiag.records import Proposal
 from kdiag.reporters.edit_report import EditReport
+from kdiag.reporters.json_number import fields
 
 SCHEMA = "kdiag.apply/1"
+EXPECTED = "expected_speedup confidence explanation"
 Offers = Mapping[str, tuple[str, tuple[Proposal, ...]]]  # by the edit's id: its title and its variants
 
 
@@ -15,20 +16,14 @@ def to_json(report: EditReport) -> dict[str, object]:
     made = report.proposal
     return {
         "schema": SCHEMA,
-        "kernel": report.kernel,
-        "target": report.target,
-        "file": report.file,
+        **fields(report, "kernel target file"),
         "optimization": made.variant.optimization,
         "title": made.title,
         **_variant(made),
-        "expected_speedup": None if made.source is None else asdict(report.suggestion.expected_speedup),
-        "confidence": None if made.source is None else report.suggestion.confidence,
-        "explanation": None if made.source is None else report.suggestion.explanation,
-        "where": None if made.where is None else asdict(made.where),
-        "promises": [asdict(promise) for promise in made.promises],
-        "warnings": list(made.warnings),
-        "gates": [asdict(gate) for gate in report.gates],
-        "diff": made.diff,
+        **dict.fromkeys(EXPECTED.split(), None),
+        **({} if made.source is None else fields(report.suggestion, EXPECTED)),
+        **fields(made, "where promises warnings diff"),
+        **fields(report, "gates"),
         "written": bool(report.undo),
         "undo": report.undo or None,
         "variants": [_variant(other) for other in report.others],
@@ -48,7 +43,6 @@ def _variant(made: Proposal) -> dict[str, object]:
     return {
         "variant": made.variant.name,
         "settings": dict(made.variant.settings),
-        "safety": made.safety,
         "applicable": made.source is not None,
-        "why_not": made.why_not,
+        **fields(made, "safety why_not"),
     }

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 
 from kdiag.records.environment import Environment
+from kdiag.reporters.json_number import fields
 
 SCHEMA = "kdiag.doctor/1"
 
@@ -12,22 +13,15 @@ def to_json(environment: Environment) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "works": all(tool.usable for tool in environment.tools if tool.required),
-        "python": environment.python,
-        "driver": environment.driver,
+        **fields(environment, "python driver"),
         "driver_problem": environment.driver_problem or None,
         "gpus": [asdict(card) for card in environment.cards],
         "no_gpus": environment.no_cards or None,
         "counters": asdict(environment.counters),
         "tools": [
             {
-                "name": tool.name,
-                "required": tool.required,
-                "found": tool.found,
-                "usable": tool.usable,
-                "version": tool.version or None,
-                "path": tool.path or None,
-                "problem": tool.problem or None,
-                "without": tool.without,
+                **fields(tool, "name required found usable without"),
+                **{key: value or None for key, value in fields(tool, "version path problem").items()},
             }
             for tool in environment.tools
         ],

@@ -1,8 +1,7 @@
 """A plan as the JSON object `kdiag.plan/1`."""
 
-from dataclasses import asdict
-
 from kdiag.records import Suggestion
+from kdiag.reporters.json_number import fields
 
 SCHEMA = "kdiag.plan/1"
 
@@ -18,20 +17,8 @@ def to_json(suggestions: tuple[Suggestion, ...], kernel: str, target: str) -> di
 
 
 def _suggestion(suggestion: Suggestion) -> dict[str, object]:
-    speedup = suggestion.expected_speedup
+    about = "rank optimization variant title cause expected_speedup confidence safety applicable why_not where evidence"
     return {
-        "rank": suggestion.rank,
-        "optimization": suggestion.optimization,
-        "variant": suggestion.variant,
-        "title": suggestion.title,
-        "cause": suggestion.cause,
-        "expected_speedup": {"low": speedup.low, "mid": speedup.mid, "high": speedup.high},
-        "confidence": suggestion.confidence,
-        "safety": suggestion.safety,
-        "applicable": suggestion.applicable,
-        "why_not": suggestion.why_not,
-        "where": None if suggestion.where is None else asdict(suggestion.where),
-        "evidence": [asdict(evidence) for evidence in suggestion.evidence],
-        "explanation": suggestion.explanation,
+        **fields(suggestion, f"{about} explanation"),
         "diff": suggestion.proposal.diff if suggestion.proposal else "",
     }

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from statistics import fmean, geometric_mean
 
 from kdiag.records import ConfigurationTiming, Iteration
 
@@ -51,9 +52,8 @@ def achieved(summary: RunSummary) -> Totals:
     final = summary.final
     if not final:
         return totals(summary.iterations)
-    ratio = math.exp(math.fsum(math.log(timing.speedup) for timing in final) / len(final))
-    baseline_ms = math.fsum(timing.parent_ms for timing in final) / len(final)
-    return Totals(baseline_ms, math.fsum(timing.candidate_ms for timing in final) / len(final), ratio)
+    before, after = (fmean(getattr(timing, name) for timing in final) for name in ("parent_ms", "candidate_ms"))
+    return Totals(before, after, geometric_mean(timing.speedup for timing in final))
 
 
 def totals(iterations: tuple[Iteration, ...]) -> Totals:
