@@ -28,6 +28,7 @@ class Asked:
 
 Answer = Asked | Gpu | Baseline | Counters | Heat | Trial | Died
 Given = TypeVar("Given", bound=Answer | None)
+Measured = TypeVar("Measured", Baseline, Counters, Heat, Trial)
 KINDS: tuple[type[Answer], ...] = (Asked, Gpu, Baseline, Counters, Heat, Trial, Died)
 NO_RACES = Died("error", "candidates are timed one at a time here")
 ANSWERS = {kind.__name__: kind for kind in KINDS}
@@ -127,15 +128,11 @@ class ReplayBench:
 
     def baseline(self, source: Path) -> Baseline | Died:
         """The recorded baseline of exactly this source."""
-        answer = self._next(_key("baseline", source), f"a baseline of {source.name}")
-        assert isinstance(answer, Baseline | Died)
-        return answer
+        return self._ask(Baseline, _key("baseline", source), f"a baseline of {source.name}")
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         """The recorded trial of exactly this pair."""
-        answer = self._next(_key("trial", parent, candidate), f"a trial of {candidate.name}")
-        assert isinstance(answer, Trial | Died)
-        return answer
+        return self._ask(Trial, _key("trial", parent, candidate), f"a trial of {candidate.name}")
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
         """The recorded counters of exactly this source."""
@@ -149,24 +146,20 @@ class ReplayBench:
         """The recorded checks of exactly these pairs; Died where the recorded run held no race at all."""
         if (never := self._never("race")) is not None:
             return (never,) * len(candidates)
-        return tuple(self._check(parent, candidate) for candidate in candidates)
+        return tuple(self._ask(Trial, _key("check", parent, each), f"a check of {each.name}") for each in candidates)
 
     def race(self, parent: Path, candidates: Sequence[Path], slower_pct: float) -> Heat | Died:
         """The recorded race of exactly these sources; Died where the recorded run held no race at all."""
         if (never := self._never("race")) is not None:
             return never
-        answer = self._next(_key("race", parent, *candidates), f"a race of {len(candidates)} candidates")
-        assert isinstance(answer, Heat | Died)
-        return answer
-
-    def _check(self, parent: Path, candidate: Path) -> Trial | Died:
-        answer = self._next(_key("check", parent, candidate), f"a check of {candidate.name}")
-        assert isinstance(answer, Trial | Died)
-        return answer
+        return self._ask(Heat, _key("race", parent, *candidates), f"a race of {len(candidates)} candidates")
 
     def _counted(self, kind: str, source: Path) -> Counters | Died:
-        answer = self._next(_key(kind, source), f"{kind} of {source.name}")
-        assert isinstance(answer, Counters | Died)
+        return self._ask(Counters, _key(kind, source), f"{kind} of {source.name}")
+
+    def _ask(self, kind: type[Measured], key: str, what: str) -> Measured | Died:
+        answer = self._next(key, what)
+        assert isinstance(answer, (kind, Died))
         return answer
 
     def _never(self, kind: str) -> Died | None:

@@ -238,10 +238,9 @@ def test_a_child_left_behind_does_not_hold_the_lock(tmp_path):
 # ---- state
 
 
-def test_the_state_says_what_is_best_and_what_waits():
+def test_the_state_says_what_is_best():
     run = state(EVENTS)
     assert run.best_commit == "c" * 40
-    assert run.ready == (WAITS,)
     assert run.tree == {"open": ["B"], "weight": math.inf, "nested": {"a": [1, None, True]}}
     assert run.start is START
 
@@ -251,7 +250,7 @@ def test_a_ready_candidate_that_was_measured_no_longer_waits():
     again = (*EVENTS, Resumed(None, "0.1.0", "later"))
     assert READY in state(again).iterations
     run = state((*again, Resumed("NVIDIA H200", "0.1.0", "later"), measured))
-    assert (run.ready, [row.n for row in run.iterations]) == ((), [0, 1, 2, 4])
+    assert [row.n for row in run.iterations] == [0, 1, 2, 4]
 
 
 def test_before_anything_was_kept_the_base_is_best():

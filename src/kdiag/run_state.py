@@ -3,21 +3,17 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kdiag.journal import CandidateReady, Event, IterationDone, Resumed, Start, Tree
+from kdiag.journal import Event, IterationDone, Resumed, Start, Tree
 from kdiag.records import Iteration
 
 
 @dataclass(frozen=True)
 class RunState:
-    """Where a run stands: what is needed to go on with it.
-
-    `best_commit` is the last kept one, else the base; `ready` holds the candidates that wait for a GPU.
-    """
+    """Where a run stands: what is needed to go on with it. `best_commit` is the last kept one, else the base."""
 
     start: Start
     iterations: tuple[Iteration, ...]
     best_commit: str
-    ready: tuple[CandidateReady, ...]
     tree: Mapping[str, object] | None
 
 
@@ -33,14 +29,11 @@ def state(events: Iterable[Event]) -> RunState:
         elif isinstance(event, Resumed) and event.gpu is not None:  # what was ready is measured now, under new numbers
             last_of = {n: row for n, row in last_of.items() if row.verdict != "ready"}
     rows = tuple(last_of.values())
-    tried = {(row.optimization, row.variant) for row in rows if row.n > 0 and row.verdict != "ready"}
     kept = [row.commit for row in rows if row.verdict == "keep" and row.commit is not None]
-    ready = {(e.optimization, e.variant): e for e in events if isinstance(e, CandidateReady)}
     trees = [event.state for event in events if isinstance(event, Tree)]
     return RunState(
         start=start,
         iterations=rows,
         best_commit=kept[-1] if kept else start.base_commit,
-        ready=tuple(event for key, event in ready.items() if key not in tried),
         tree=trees[-1] if trees else None,
     )

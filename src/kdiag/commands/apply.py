@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
+from kdiag.commands.options import KERNEL, TARGET, WORKLOAD
 from kdiag.errors import FAILURE, KdiagError
 from kdiag.executors.edits.registry import EDITS, offers
 from kdiag.executors.user_file import replace_text
 from kdiag.loop.applying import EditRequest, choose, compiler_says, edit_named, expected, subject
-from kdiag.loop.compiler import TARGETS, Compiler
+from kdiag.loop.compiler import Compiler
 from kdiag.loop.findings import choose_kernel
 from kdiag.records import failed
 from kdiag.reporters import json_apply, terminal_apply
@@ -24,16 +25,9 @@ from kdiag.workload import of_kernel_file, read_source
 @click.argument("optimization", required=False)
 @click.option("--variant", metavar="NAME|K=V,...", help="Which variant.  [default: what the planner expects most of]")
 @click.option("--list", "listing", is_flag=True, help="All variants, of OPTIMIZATION or of every edit.")
-@click.option("--kernel", help="The @ct.kernel function, if the file has several.")
-@click.option("--workload", type=click.Path(path_type=Path), help="Workload file; found beside the kernel otherwise.")
-@click.option(
-    "--target",
-    type=click.Choice(TARGETS),
-    metavar="SM",
-    default="sm_90",
-    show_default=True,
-    help="Architecture the edit is for.",
-)
+@KERNEL
+@WORKLOAD
+@TARGET
 @click.option("--write", is_flag=True, help="Write the edited file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.apply/1).")
 def command(  # noqa: PLR0913, PLR0917 - one parameter an option

@@ -11,8 +11,8 @@ import click
 from rich.console import Console
 
 from kdiag.commands.file_to_write import writable
+from kdiag.commands.options import KERNEL
 from kdiag.errors import AsksUser, KdiagError, UsageError
-from kdiag.journal import read as read_journal
 from kdiag.loop.auto import Run
 from kdiag.loop.compiler import TARGETS
 from kdiag.loop.request import Request
@@ -22,7 +22,6 @@ from kdiag.reporters import json_auto
 from kdiag.reporters.run_summary import RunHeader, RunSummary
 from kdiag.reporters.terminal_auto import Terminal
 from kdiag.rules.load_policies import DEFAULT, names
-from kdiag.run_state import state
 from kdiag.workload import CommandWorkload
 
 POSITIVE = click.FloatRange(min=0, min_open=True)
@@ -36,7 +35,7 @@ NO_GPU = "no GPU here: every candidate is edited, compiled and kept as a patch; 
 @click.option("--tilegym", metavar="OPERATOR", help="An operator of the TileGym checkout WORKLOAD or this folder.")
 @click.option("--test", metavar="COMMAND", help="A shell line that checks the kernel by its exit code.")
 @click.option("--bench", metavar="COMMAND", help="A shell line that prints latencies.")
-@click.option("--kernel", help="The @ct.kernel function, if the file has several.")
+@KERNEL
 @click.option(
     "--target",
     type=click.Choice(TARGETS),
@@ -140,18 +139,14 @@ def _confirm(plan: Plan) -> None:
 
 
 def _summary(run: Run, header: RunHeader, reason: str) -> RunSummary:
-    files, waiting = {"journal": str(run.journal.path)}, 0
-    if run.arena.bench is None:
-        waiting = len(state(read_journal(run.journal.path)).ready)
+    files = {"journal": str(run.journal.path)}
     if run.files.results.is_file() and run.arena.bench is not None:
         files |= {"results": str(run.files.results), "log": str(run.files.log)}
     hint = ""
     if run.files.patches.is_dir():
         files["patches"] = str(run.files.patches)
         hint = f"With a GPU: {_resumption(run)}"
-    return RunSummary(
-        header, tuple(run.iterations), reason, files, hint, run.final, run.strategy.tree.outline(), waiting
-    )
+    return RunSummary(header, tuple(run.iterations), reason, files, hint, run.final, run.strategy.tree.outline())
 
 
 def _resumption(run: Run) -> str:

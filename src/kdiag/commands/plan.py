@@ -9,12 +9,13 @@ from rich.console import Console
 
 from kdiag import workload as workloads
 from kdiag.commands.file_to_write import writable
+from kdiag.commands.options import KERNEL, TARGET, WORKLOAD
 from kdiag.diagnose.profile_compiled import failure_of
 from kdiag.errors import UsageError
 from kdiag.journal import read as read_journal
 from kdiag.loop.brief import BriefRequest, brief
 from kdiag.loop.candidates import PlanRequest, Rounding, plan
-from kdiag.loop.compiler import TARGETS, Compiler
+from kdiag.loop.compiler import Compiler
 from kdiag.loop.findings import choose_kernel, gather
 from kdiag.planner.experience import Experience, database
 from kdiag.records import Brief, Compilation, CompileFailure
@@ -26,17 +27,10 @@ from kdiag.workload import CommandWorkload, Workload
 
 @click.command("plan")
 @click.argument("kernel_file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--kernel", help="The @ct.kernel function, if the file has several.")
+@KERNEL
 @click.option("--report", type=click.Path(path_type=Path, exists=True), help="An Nsight Compute report (.ncu-rep).")
-@click.option("--workload", type=click.Path(path_type=Path), help="Workload file; found beside the kernel otherwise.")
-@click.option(
-    "--target",
-    type=click.Choice(TARGETS),
-    metavar="SM",
-    default="sm_90",
-    show_default=True,
-    help="Architecture to compile for.",
-)
+@WORKLOAD
+@TARGET
 @click.option("--allow-rounding", is_flag=True, help="Edits that change rounding may be applied.")
 @click.option("--exact", is_flag=True, help="Edits that change rounding are out of the question.")
 @click.option(

@@ -99,10 +99,11 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
         raise UsageError("Name one thing to profile: a report, a kernel, a workload, or a command after --.")
     if program is not None:
         _refuse_others(ctx, "a command")
+        from kdiag.executors.ncu.command import NcuOptions
         from kdiag.loop.profile_program import ProgramRequest, profile_program
 
-        request = ProgramRequest(program, kernel, set_name, launch_count, nvtx_include, timeout, save)
-        profile = profile_program(request, _say, _show)
+        options = NcuOptions(set_name, kernel, 0, launch_count, nvtx_include, timeout)
+        profile = profile_program(ProgramRequest(program, options, save), _say, _show)
     elif what is not None and _is_report(what):
         _refuse_others(ctx, "a report")
         profile = _of_report(what, kernel, launch_index, workload)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
+from kdiag.commands.options import KERNEL, TARGET, WORKLOAD
 from kdiag.errors import FAILURE, UsageError, WorkloadError
-from kdiag.loop.compiler import TARGETS
 from kdiag.loop.findings import choose_kernel
 from kdiag.loop.verifying import VerifyRequest, verify
 from kdiag.records import failed
@@ -17,18 +17,9 @@ from kdiag.workload import CommandWorkload, Workload, of_kernel_file, read, read
 @click.command("verify")
 @click.argument("before", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("after", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option(
-    "--workload", type=click.Path(path_type=Path), help="Workload file; found beside BEFORE or AFTER otherwise."
-)
-@click.option("--kernel", help="The @ct.kernel function, if the file has several.")
-@click.option(
-    "--target",
-    type=click.Choice(TARGETS),
-    metavar="SM",
-    default="sm_90",
-    show_default=True,
-    help="Architecture to compile for.",
-)
+@WORKLOAD
+@KERNEL
+@TARGET
 @click.option("--edit", metavar="H[:VARIANT]", help="The edit that made AFTER: its lines, promises and safety hold.")
 @click.option("--exact", is_flag=True, help="Not a bit of the result may change.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.verify/1).")

@@ -232,10 +232,6 @@ class Run:
         self.journal.append(IterationDone(row))
         self.iterations.append(row)
         self.terminal.on_iteration(row)
-        self.write_results()
-
-    def write_results(self) -> None:
-        """Write the table of all iterations; also when a run is resumed that was killed before it could."""
         self.files.write(self.iterations, self.reached)
 
     def _write_log(self, ending: str) -> None:
@@ -246,7 +242,7 @@ class Run:
         self.journal.append(IterationDone(row))
         self.iterations[:] = [row if known.n == row.n else known for known in self.iterations]
         self.strategy.record(row)
-        self.write_results()
+        self.files.write(self.iterations, self.reached)
 
     def _next_number(self) -> int:
         return max((row.n for row in self.iterations), default=0) + 1

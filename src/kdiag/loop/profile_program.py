@@ -19,11 +19,7 @@ class ProgramRequest:
     """A command line and how to profile it; `save` is where the report stays, None for nowhere."""
 
     command: tuple[str, ...]
-    kernel: str | None
-    set_name: str
-    launch_count: int | None
-    nvtx_include: tuple[str, ...]
-    timeout_s: float
+    options: NcuOptions
     save: Path | None
 
 
@@ -33,18 +29,11 @@ def profile_program(request: ProgramRequest, say: Callable[[str], object], show:
     `say` gets lines for the user before the run, `show` what the program prints. Kernels that fail under the profiler
     are named in the notes. Raises what `profile_command` raises.
     """
-    options = NcuOptions(
-        set_name=request.set_name,
-        kernel=request.kernel,
-        launch_count=request.launch_count,
-        nvtx_include=request.nvtx_include,
-        timeout_s=request.timeout_s,
-    )
     require(request.command)
-    say(estimate(options).sentence())
+    say(estimate(request.options).sentence())
     with tempfile.TemporaryDirectory(prefix="kdiag-ncu-") as folder:
         report = request.save or Path(folder) / "profile.ncu-rep"
-        collected = profile_command(request.command, options, report, show)
+        collected = profile_command(request.command, request.options, report, show)
         return _read(collected, request)
 
 
@@ -59,5 +48,5 @@ def _read(collected: Collected, request: ProgramRequest) -> Profile:
         if collected.failed_kernels:
             return Profile(name, Gpu("unknown GPU", None, None), (), notes=(*notes, str(error)))
         raise
-    profile = profile_launches(name, launches, everything=request.kernel is not None)
+    profile = profile_launches(name, launches, everything=request.options.kernel is not None)
     return replace(profile, notes=(*profile.notes, *notes))

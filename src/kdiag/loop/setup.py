@@ -146,7 +146,7 @@ def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHead
     run, header = _run(plan, worktree, journal, terminal)
     run.strategy.remember(state.tree or {})
     run.iterations += [row for row in state.iterations if row.verdict != "ready" or run.arena.bench is None]
-    run.write_results()
+    run.files.write(run.iterations, run.reached)  # it may have been killed before it could
     terminal.on_start(header, tuple(run.iterations))
     return run, header
 

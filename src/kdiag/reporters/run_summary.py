@@ -25,7 +25,6 @@ class RunSummary:
     """A run at its end. `files` are absolute paths by what they hold; `hint` is what to do next, if anything.
 
     `tree` is the priority tree as text, `final` the original against the best version, interleaved, measured after the last iteration.
-    `waiting` candidates of a run without a GPU have become patches, before it was resumed or since.
     """
 
     header: RunHeader
@@ -35,7 +34,6 @@ class RunSummary:
     hint: str = ""
     final: tuple[ConfigurationTiming, ...] = ()
     tree: str = ""
-    waiting: int = 0
 
 
 @dataclass(frozen=True)

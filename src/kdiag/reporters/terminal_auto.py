@@ -152,7 +152,7 @@ def _take_over(summary: RunSummary) -> list[str]:
     repository, branch = shlex.quote(summary.header.repository), summary.header.branch
     kept = any(row.verdict == "keep" and row.n > 0 for row in summary.iterations)
     lines = [summary.hint] if summary.hint else []
-    if ready := summary.waiting:
+    if ready := sum(row.verdict == "ready" for row in summary.iterations):
         lines.append(f"Nothing was measured. {ready} candidate{'s' if ready > 1 else ''} compiled and wait as patches.")
     elif kept:
         lines.append(f"To take it over: git -C {repository} merge {branch}")
