@@ -3,6 +3,7 @@ code, for one, drops it), nor does Python from a callback of the garbage collect
 """
 
 import signal
+import sys
 from types import FrameType
 from typing import NoReturn
 
@@ -20,6 +21,12 @@ def listen() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup, whose point is to go on
             signal.signal(number, stop)
+    sys.unraisablehook = _unraisable
+
+
+def _unraisable(what: "sys.UnraisableHookArgs") -> None:
+    if what.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(what)
 
 
 def check() -> None:

@@ -10,10 +10,10 @@ from kdiag.records import Proposal
 from kdiag.reporters.edit_report import EditReport
 from kdiag.reporters.json_apply import Offers
 from kdiag.reporters.stdout import stdout_console
+from kdiag.reporters.terminal_plan import DIFF_STYLES
 from kdiag.reporters.terminal_verify import gate_table
 
 WIDE = 2.0  # so many times the low end of a range: the cause decides, which a profile knows
-DIFF_COLORS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def render(report: EditReport) -> None:
@@ -32,7 +32,7 @@ def render(report: EditReport) -> None:
         console.print(gate_table(report.gates))
     console.print()
     for line in made.diff.splitlines():
-        click.secho(line, fg=DIFF_COLORS.get(line[:1]))
+        click.secho(line, fg=DIFF_STYLES.get(line[:1]))
     _also(report)
     if report.undo:
         click.echo(f"written to {report.file}; undo: {report.undo}", err=True)
