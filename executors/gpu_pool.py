@@ -59,7 +59,7 @@ def on_each(
     try:
         return tuple(future.result() for future in futures)
     except KeyboardInterrupt:
-        isolate.stop_all()  # or the threads would wait for their children to the end
+        isolate.kill_all(server=True)  # or the threads would wait for their children to the end
         raise
 
 

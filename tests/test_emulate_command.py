@@ -109,7 +109,7 @@ def test_one_after_the_other_and_all(workload, capsys):
         (["--configuration", "2"], 2, "configurations 0 to 1"),
         (["--configuration", "0", "--all"], 2, "exclude each other"),
         (["--seed", "3"], 2, "add --shuffle"),
-        (["--target", "sm_1"], 2, "no target 'sm_1'"),
+        (["--target", "sm_1"], 2, "'sm_1' is not one of"),
     ],
 )
 def test_options_that_cannot_be(workload, capsys, options, code, sentence):

@@ -186,22 +186,18 @@ def together(call: Callable[[Request], Answer], items: Sequence[Request], *, at_
         futures = [pool.submit(copy_context().run, call, item) for item in items]
         return tuple(future.result() for future in futures)
     except KeyboardInterrupt:
-        stop_all()  # or the threads would wait for their children to the end
+        kill_all(server=True)  # or the threads would wait for their children to the end
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def kill_all() -> None:
-    """Kill every child there is, so that threads waiting for one go on."""
+def kill_all(*, server: bool = False) -> None:
+    """Kill every child there is, so that threads waiting for one go on; for an interrupted run the server as well."""
     for child in tuple(_live):
         _kill(child)
-
-
-def stop_all() -> None:
-    """Kill every child and their server: for an interrupted run."""
-    kill_all()
-    end_server()
+    if server:
+        end_server()
 
 
 def finish(over: threading.Event, futures: Sequence[Future[Any]]) -> None:

@@ -3,6 +3,7 @@
 import json
 import shlex
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -97,7 +98,7 @@ def _written(report: EditReport, kernel_file: Path, source: str) -> EditReport:
     except OSError as error:
         folder = Path(str(error.filename)).parent
         raise KdiagError(f"{kernel_file} is as it was, for {folder} cannot be written: {error.strerror}.") from None
-    return report.after_writing(shlex.join(["cp", str(kept), str(kernel_file)]))
+    return replace(report, undo=shlex.join(["cp", str(kept), str(kernel_file)]))
 
 
 def _print_list(request: EditRequest, every: json_apply.Offers, as_json: bool) -> None:

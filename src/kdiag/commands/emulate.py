@@ -1,15 +1,13 @@
 """`kdiag emulate`: a kernel on the CPU, checked against its reference and for what a GPU would let pass."""
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
+from kdiag.commands.options import TARGET
 from kdiag.errors import FAILURE, ToolMissing, UsageError
-
-NEEDED = {"cuda-tile": "cuda", "ml-dtypes": "ml_dtypes", "torch": "torch"}  # packages, by what is imported
 
 
 @click.command("emulate")
@@ -21,7 +19,7 @@ NEEDED = {"cuda-tile": "cuda", "ml-dtypes": "ml_dtypes", "torch": "torch"}  # pa
     help="Which of configs(), from 0.  [default: the edge_configs() of the workload, else all]",
 )
 @click.option("--all", "every", is_flag=True, help="All of configs() and edge_configs().")
-@click.option("--target", metavar="SM", default="sm_90", show_default=True, help="The card that wrappers are told of.")
+@TARGET
 @click.option("--shuffle", is_flag=True, help="Run the blocks in a random order.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of that order.")
 @click.option("--one-by-one", is_flag=True, help="Run one block after the other: slow, the same result.")
@@ -52,19 +50,16 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter an option
     there is a fault or a result is wrong.
     """
     from kdiag.executors.bench import Source
+    from kdiag.executors.emulator.cases import cannot_emulate
     from kdiag.executors.emulator.workload_run import EmulationRequest, emulate_workload
-    from kdiag.loop.compiler import TARGETS
     from kdiag.loop.kernel_evidence import python_workload
 
-    missing = [package for package, module in NEEDED.items() if find_spec(module) is None]
-    if missing:
-        raise ToolMissing(f"kdiag emulate needs {', '.join(missing)}: pip install {' '.join(missing)}.")
+    if missing := cannot_emulate():
+        raise ToolMissing(f"Nothing can be emulated here: {missing}.")
     if not shuffle and ctx.get_parameter_source("seed") is ParameterSource.COMMANDLINE:
         raise UsageError("--seed is of the order that --shuffle makes; add --shuffle, or leave it out.")
     if every and configuration is not None:
         raise UsageError("--all and --configuration exclude each other; leave one out.")
-    if target not in TARGETS:
-        raise UsageError(f"There is no target {target!r}; choose one of {', '.join(TARGETS)}.")
     described = python_workload(what, workload)
     order = seed if shuffle else None
     request = EmulationRequest(

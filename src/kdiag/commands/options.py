@@ -16,5 +16,5 @@ TARGET = click.option(
     metavar="SM",
     default="sm_90",
     show_default=True,
-    help="Architecture to compile for.",
+    help="Architecture that the kernel is for.",
 )

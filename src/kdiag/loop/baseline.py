@@ -1,6 +1,7 @@
 """The unedited kernel: measured before anything is tried, and beside the best version at the end."""
 
 from collections.abc import Callable, Sequence
+from statistics import fmean
 
 from kdiag.errors import KdiagError
 from kdiag.executors.bench import Baseline, Counters, Trial
@@ -33,14 +34,13 @@ def measure(arena: Arena, original: str) -> Baseline:
 
 def row(answer: Baseline, seconds: float) -> Iteration:
     """Row 0 of a run; its time is the mean over configurations."""
-    latency = sum(each.ms for each in answer.configurations) / len(answer.configurations)
     return Iteration(
         n=0,
         optimization="baseline",
         variant="",
         title="baseline",
         correctness="PASS",
-        latency_ms=latency,
+        latency_ms=fmean(each.ms for each in answer.configurations),
         speedup=None,
         verdict="keep",
         reason="",

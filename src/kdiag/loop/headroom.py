@@ -1,7 +1,7 @@
 """How much faster the card allows the kernel to become, by its own bytes and operations."""
 
-import math
 from collections.abc import Mapping
+from statistics import geometric_mean
 
 from kdiag.executors.bench import Baseline
 from kdiag.records import ConfigurationTiming, Evidence, Observations
@@ -14,8 +14,8 @@ def headroom(baseline: Baseline, now_ms: Mapping[str, float]) -> float | None:
     may beat neither, so this bounds the speed-up that is left from above.
     """
     limits = {row.configuration: row.limit_ms for row in baseline.configurations}
-    logs = [math.log(max(1.0, ms / limit)) for name, ms in now_ms.items() if (limit := limits.get(name))]
-    return math.exp(sum(logs) / len(logs)) if logs and len(logs) == len(now_ms) else None
+    left = [max(1.0, ms / limit) for name, ms in now_ms.items() if (limit := limits.get(name))]
+    return geometric_mean(left) if left and len(left) == len(now_ms) else None
 
 
 def times(baseline: Baseline) -> dict[str, float]:

@@ -1,8 +1,6 @@
 """What `kdiag apply` has to tell of one edit."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kdiag.records import GateRecord, Proposal, Suggestion
 
@@ -23,7 +21,3 @@ class EditReport:
     suggestion: Suggestion
     gates: tuple[GateRecord, ...] = ()
     undo: str = ""
-
-    def after_writing(self, undo: str) -> EditReport:
-        """The report of an edit that is in the file now."""
-        return replace(self, undo=undo)
