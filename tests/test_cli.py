@@ -11,7 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from kdiag import cli, interrupts, isolate
+from kdiag import __main__, cli, interrupts, isolate
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import KdiagError
 
@@ -79,18 +79,14 @@ def test_an_interrupt_that_a_package_swallowed_is_one(
     assert capsys.readouterr().err == "kdiag: interrupted\n"
 
 
-def test_an_interrupt_while_kdiag_is_imported_is_one_line():
-    code = """if True:
-        import sys
-        class Interrupt:
-            def find_spec(self, name, *_):
-                if name == "click":
-                    raise KeyboardInterrupt
-        sys.meta_path.insert(0, Interrupt())
-        from kdiag.__main__ import main
-        main()"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (130, "kdiag: interrupted\n")
+def test_an_interrupt_outside_a_command_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(cli, "main", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(signal, "signal", Mock())
+    with pytest.raises(SystemExit, match="130"):
+        __main__.main()
+    assert capsys.readouterr().err == "kdiag: interrupted\n"
 
 
 def test_what_nohup_ignores_stays_ignored_and_what_python_drops_is_not_told():

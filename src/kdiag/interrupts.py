@@ -1,6 +1,4 @@
-"""The signals that are to end kdiag, remembered: not every package lets an interrupt of its import through (NumPy's C
-code, for one, drops it), nor does Python from a callback of the garbage collector.
-"""
+"""The signals that are to end kdiag, remembered: NumPy's import drops an interrupt, and so does Python in a callback."""
 
 import signal
 import sys
@@ -11,13 +9,13 @@ received: list[int] = []
 
 
 def stop(number: int, _frame: FrameType | None) -> NoReturn:
-    """The handler of signals that end kdiag: an interrupt, which is remembered."""
+    """The handler of these signals."""
     received.append(number)
     raise KeyboardInterrupt
 
 
 def listen() -> None:
-    """Take all signals that end a program as interrupts, so that no child is left behind."""
+    """Take the signals that end a program as interrupts: no child is left behind."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup, whose point is to go on
             signal.signal(number, stop)
@@ -30,6 +28,6 @@ def _unraisable(what: "sys.UnraisableHookArgs") -> None:
 
 
 def check() -> None:
-    """Raise KeyboardInterrupt if there was one, whoever dropped it."""
+    """Raise KeyboardInterrupt if there was one, and it was dropped."""
     if received:
         raise KeyboardInterrupt

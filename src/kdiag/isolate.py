@@ -91,8 +91,8 @@ def _context() -> ForkServerContext:
 
 
 def end_server() -> None:
-    """Or it would import to its end, seconds after an interrupt, while threads wait for it to start a child."""
-    server: Any = forkserver._forkserver  # which has no other way to be stopped
+    """Or it would import for seconds after an interrupt, while threads wait for it to start a child."""
+    server: Any = forkserver._forkserver  # nothing public stops it
     if (pid := server._forkserver_pid) is not None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
@@ -107,7 +107,7 @@ def warm_up() -> None:
     with _starting:
         ours = BLAS_THREADS not in os.environ
         os.environ.setdefault(BLAS_THREADS, "1")
-        # An interrupt is kdiag's to answer: the server would die of it while it imports, with a traceback.
+        # The server would die of an interrupt while it imports, with a traceback.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             forkserver.ensure_running()
@@ -201,7 +201,7 @@ def kill_all(*, server: bool = False) -> None:
 
 
 def finish(over: threading.Event, futures: Sequence[Future[Any]]) -> None:
-    """End jobs whose threads have this event as theirs; one of them may start several children."""
+    """End jobs of threads that have this event; one job may start several children."""
     over.set()
     while not all(each.done() for each in futures):
         kill_all()
@@ -255,9 +255,7 @@ def _serve(
     descriptor = os.open(Path(folder) / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
-    signal.pthread_sigmask(
-        signal.SIG_UNBLOCK, {signal.SIGINT}
-    )  # blocked in the server: what the child starts may need it
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # what the child starts may need it
     sys.dont_write_bytecode = True
     try:
         sender.send(_Answered(job(request)))
