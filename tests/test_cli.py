@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
+from bundled import EXAMPLES
 from kdiag import __main__, cli, interrupts, isolate
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import KdiagError
@@ -64,10 +64,8 @@ def test_a_bug_leaves_a_log(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("then", [Mock(side_effect=KdiagError("half imported, as if not installed")), read_launches])
-def test_an_interrupt_that_a_package_swallowed_is_one(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, then: Callable[..., object]
-):
-    def interrupted(*asked: object):
+def test_an_interrupt_that_a_package_swallowed_is_one(capsys, monkeypatch, then):
+    def interrupted(*asked):
         with contextlib.suppress(KeyboardInterrupt):
             interrupts.stop(signal.SIGTERM, None)
         with pytest.raises(KeyboardInterrupt):
@@ -79,9 +77,7 @@ def test_an_interrupt_that_a_package_swallowed_is_one(
     assert capsys.readouterr().err == "kdiag: interrupted\n"
 
 
-def test_an_interrupt_outside_a_command_is_one_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_an_interrupt_outside_a_command_is_one_line(capsys, monkeypatch):
     monkeypatch.setattr(cli, "main", Mock(side_effect=KeyboardInterrupt))
     monkeypatch.setattr(signal, "signal", Mock())
     with pytest.raises(SystemExit, match="130"):

@@ -14,6 +14,7 @@ from kdiag.errors import WorkloadError
 from kdiag.isolate import Died
 
 SRC = Path(__file__).parents[1] / "src"
+ORPHAN = "isolate._context().Process(target=isolate._serve, args=(int, '', None, {'TMPDIR': '/gone'})).start() or 3"
 
 
 def double(value):
@@ -61,8 +62,8 @@ def test_children_beside_each_other_see_the_chosen_gpu_and_end_at_the_deadline()
     assert [each.kind for each in answers if isinstance(each, Died)] == ["timeout", "timeout"]
 
 
-@pytest.mark.parametrize(("loads", "then"), [(0.5, "isolate.run(int, '3', timeout_s=60)"), (60, "3")])
-def test_a_server_that_loads_outlives_an_interrupt_but_not_kdiag(tmp_path: Path, loads: float, then: str):
+@pytest.mark.parametrize(("loads", "then"), [(0.5, "isolate.run(int, '3', timeout_s=60)"), (60, "3"), (0, ORPHAN)])
+def test_a_server_that_loads_outlives_an_interrupt_but_not_kdiag(tmp_path, loads, then):
     (tmp_path / "slow.py").write_text(f"import time; open('begun', 'w'); time.sleep({loads})")
     code = f"""if True:
         import os, signal, time

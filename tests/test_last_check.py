@@ -134,7 +134,7 @@ def test_a_run_ends_with_a_version_that_passes(arena, bad, best, verdicts, last,
     ("spent", "verdict", "why"),
     [(599.95, "inconclusive", "not confirmed: no answer, when"), (0.0, "crash", "no answer")],
 )
-def test_a_confirmation_for_which_no_time_is_left_is_no_crash(arena: Arena, spent: float, verdict: str, why: str):
+def test_a_confirmation_for_which_no_time_is_left_is_no_crash(arena, spent, verdict, why):
     small, bench = Trial((RIGHT,), (timing(1.03),)), Mock()
     late = Died("timeout", "no answer")
     bench.trial.side_effect = lambda *_: small if bench.trial.call_count == 1 else sleep(isolate.time_left(0.2)) or late

@@ -34,7 +34,7 @@ def test_a_trial_is_kept_with_what_it_did_to_the_code():
     strategy = Strategy(arena, "yes", Mock(), Mock(), _proposed=made)
     row = Mock(optimization="G", variant="tile=512", verdict="revert", timings=(), prediction=None)
 
-    def remembered() -> Effect:
+    def remembered():
         strategy.settle(row, suggest(1, "G", "tile=512"), "source", {})
         return strategy.memory.remember.call_args.args[-1]
 

@@ -252,7 +252,10 @@ def _serve(
     # What the child and its compilers leave behind when they are killed goes with the folder.
     os.environ.update(variables)
     folder = tempfile.tempdir = variables["TMPDIR"]
-    descriptor = os.open(Path(folder) / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        descriptor = os.open(Path(folder) / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    except FileNotFoundError:
+        os._exit(1)  # kdiag was interrupted while it started this child
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # what the child starts may need it
