@@ -87,10 +87,10 @@ def scores(found: KernelSteps, scratch: Path) -> dict[str, Score]:
 def _as_measured(order: Order, found: KernelSteps) -> list[Suggestion]:
     """The order in which what has the machine code of another step bears that one's name, under which it was timed."""
     repeats = [step for step in found.steps if step.outcome.startswith(REPEATS)]
-    names = {(s.optimization, s.variant): s.outcome.removeprefix(REPEATS).partition(" ") for s in repeats}
+    names = {(s.optimization, s.variant): s.outcome.removeprefix(REPEATS).split(" ", 1) for s in repeats}
     named: dict[tuple[str, str], Suggestion] = {}
     for each in order:
-        optimization, _, variant = names.get(_pair(each), (each.optimization, "", each.variant))
+        optimization, variant = names.get(_pair(each), _pair(each))
         named.setdefault((optimization, variant), replace(each, optimization=optimization, variant=variant))
     return list(named.values())
 
