@@ -28,8 +28,8 @@ FAINTEST = 0.01
 
 @dataclass(frozen=True)
 class Expectation:
-    """What is expected before compile evidence. `cause` leads it; `reasons` say where each number comes from, `works`
-    is the probability that it comes to a measurement, which `confidence` contains.
+    """What is expected before compile evidence. `cause` leads it; `reasons` say where each number comes from, `works`,
+    a part of `confidence`, is `Candidate.works`.
     """
 
     speedup: ExpectedSpeedup
@@ -101,8 +101,8 @@ def after_kept(
 
 
 def with_forecast(expected: Expectation, told: Forecast | None) -> Expectation:
-    """The expectation with what the compiled code lets expect, as one more measurement of the kernel itself: believed
-    at least as far as it is a part of the figure.
+    """The expectation with what the compiled code lets expect, as one more measurement of the kernel itself, and
+    believed for its share of the figure.
     """
     if told is None:
         return expected

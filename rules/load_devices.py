@@ -74,5 +74,5 @@ def fewest_sms(target: str) -> int | None:
     """Return the SMs of the smallest known card of an architecture such as "sm_90", None where none is known."""
     cards = load_devices().values()
     return min(
-        (each.sm_count for each in cards if f"sm_{each.compute_capability.replace('.', '')}" == target), default=None
+        (card.sm_count for card in cards if f"sm_{card.compute_capability.replace('.', '')}" == target), default=None
     )

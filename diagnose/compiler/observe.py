@@ -62,7 +62,7 @@ def _occupancy_by(resource: Literal["registers", "shared-memory"]) -> Callable[[
 
 
 def _blocks_of_an_sm(evidence: CompileEvidence) -> float | None:
-    """The blocks of the launch for each SM of the smallest card; None where no card of the architecture is known."""
+    """The blocks of the launch for each SM of the smallest card of the architecture."""
     sms = fewest_sms(evidence.target)
     return None if sms is None else math.prod(evidence.launch.grid) / sms
 

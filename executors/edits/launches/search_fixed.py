@@ -24,7 +24,7 @@ from kdiag.records import Safety, Scalar
 
 HINTS, TILES, BOTH = "hints", "tiles", "tiles-and-hints"
 MOST = 24
-MOST_PRODUCTS = 16  # of a matrix product, whose rows take 0.2 to 7 s each to compile, one after the other
+MOST_PRODUCTS = 16  # of a matrix product, which compiles in 0.2 to 7 s a row, one after the other
 # With every tile size, only the hints that changed most where they were measured.
 FEW_HINTS = (("occupancy", 2), ("occupancy", 4), ("num_worker_warps", 8))
 
