@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kdiag.planner import graph as rules
 from kdiag.planner.groups import Candidate, Circumstances
-from kdiag.planner.shrinkage import NO_EFFECT, SHRINK, TRUST_NOTHING, Estimate, figures, shrunk
+from kdiag.planner.shrinkage import BROADER, NO_EFFECT, SHRINK, TRUST_NOTHING, Estimate, figures, shrunk
 from kdiag.records import ExpectedSpeedup
 from kdiag.rules.load_playbook import Gain, Optimization, matches
 
@@ -28,12 +28,15 @@ FAINTEST = 0.01
 
 @dataclass(frozen=True)
 class Expectation:
-    """What is expected before compile evidence. `cause` leads it; `reasons` say where each number comes from."""
+    """What is expected before compile evidence. `cause` leads it; `reasons` say where each number comes from, `works`,
+    a part of `confidence`, is `Candidate.works`.
+    """
 
     speedup: ExpectedSpeedup
     confidence: float
     cause: str
     reasons: tuple[str, ...]
+    works: float = 1.0
 
 
 def expectation(graph: Graph, optimization: Optimization, variant: str, case: Circumstances) -> Expectation:
@@ -60,7 +63,8 @@ def expectation(graph: Graph, optimization: Optimization, variant: str, case: Ci
     else:
         names = ", ".join(weights)
         reasons = [f"nothing is known about what it does for {names}: no effect expected"]
-    return Expectation(mixed.speedup, trust * candidate.works(), leading, (*reasons, *candidate.told()))
+    works = candidate.works()
+    return Expectation(mixed.speedup, trust * works, leading, (*reasons, *candidate.told()), works)
 
 
 def _mixed(known: Sequence[tuple[float, Estimate]]) -> Estimate:
@@ -97,12 +101,20 @@ def after_kept(
 
 
 def with_forecast(expected: Expectation, told: Forecast | None) -> Expectation:
-    """The expectation with what the compiled code lets expect, as one more measurement of the kernel itself."""
+    """The expectation with what the compiled code lets expect, as one more measurement of the kernel itself, and
+    believed for its share of the figure.
+    """
     if told is None:
         return expected
     low, mid, high = (math.log(each) for each in astuple(expected.speedup))
     both = shrunk([told.figure], Estimate(low, mid, high))
-    return replace(expected, speedup=both.speedup, reasons=(*expected.reasons, f"compile evidence: {told.reason}"))
+    part = told.figure.weight / (told.figure.weight + BROADER)
+    return replace(
+        expected,
+        speedup=both.speedup,
+        confidence=max(expected.confidence, part * expected.works),
+        reasons=(*expected.reasons, f"compile evidence: {told.reason}"),
+    )
 
 
 def capped(speedup: ExpectedSpeedup, headroom: float) -> ExpectedSpeedup:

@@ -68,3 +68,11 @@ def device_named(name: str, sm_count: int | None = None) -> Device | None:
     """
     device = load_devices().get(name)
     return device if device is None or sm_count in (None, device.sm_count) else None
+
+
+def fewest_sms(target: str) -> int | None:
+    """Return the SMs of the smallest known card of an architecture such as "sm_90", None where none is known."""
+    cards = load_devices().values()
+    return min(
+        (card.sm_count for card in cards if f"sm_{card.compute_capability.replace('.', '')}" == target), default=None
+    )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import edit_emulation
 from edit_emulation import called, edited
+from kdiag.executors.edits.autotune import Autotune
 from kdiag.executors.edits.base import Applied, Subject
 from kdiag.executors.edits.examples.split_rows import ROWS
 from kdiag.executors.edits.examples.tile_sizes import DOUBLE, FROM_DATA, MATMUL
@@ -161,6 +162,13 @@ def test_a_constant_of_two_launches_in_one_wrapper_is_refused():
         "    return", f"{call.replace('double', 'other')}    return"
     )
     assert "block is also passed to another kernel" in refused(source, "double_kernel", block=512)
+
+
+def test_a_search_for_a_product_leaves_out_what_would_spill():
+    made = Autotune().apply(Subject(MATMUL, "matmul_kernel"), Variant("C", "tiles-and-hints"))
+    assert isinstance(made, Applied)
+    assert "(128, 128, 64, 2, None)" in made.source
+    assert "(128, 128, 64, 4, None)" not in made.source, "four accumulators fill an SM's registers"
 
 
 @pytest.mark.compiler

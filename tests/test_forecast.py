@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kdiag.planner.forecast import at_best, forecast
 from kdiag.planner.gain import Expectation, with_forecast
 from kdiag.planner.search import expected_best
-from kdiag.records import CompileEvidence, Evidence, ExpectedSpeedup, Launch, Suggestion
+from kdiag.records import CompileEvidence, Evidence, ExpectedSpeedup, Launch, Suggestion, Variant
 from plan_cases import offer, resized
 
 SHARES = st.floats(0, 100)
@@ -87,6 +87,23 @@ def test_a_product_that_waits_for_its_operands_is_told_apart_by_reuse_and_by_wha
     assert at_best(seen, 5, "sm_90", larger.variant) >= reuse
 
 
+BAGS = {"issue_pct": 26, "dram_pct": 21, "max_occupancy_pct": 44, "sm_count": 132, "compile.blocks_per_sm": 7}  # H200
+
+
+def test_what_waits_is_told_by_the_blocks_that_are_held_at_once():
+    def held(blocks, **changes):
+        seen = {**BAGS, "max_occupancy_pct": changes.pop("most", 44)}
+        candidate, parent = (launch(grid=16384, blocks_per_sm=each) for each in (blocks, 7))
+        return told(replace(candidate, **changes), parent, seen, None)
+
+    timed = {16: 2.01, 5: 0.74, 3: 0.44}  # embedding_bag, by its latency hints
+    assert all(math.exp(held(blocks).figure.mid) == pytest.approx(gained, rel=0.1) for blocks, gained in timed.items())
+    assert held(7) is held(16, threads=256) is held(16, most=75) is None, "no other number, other warps, warps enough"
+    seen = {name: Evidence("metric", name, value) for name, value in BAGS.items()}
+    asked = at_best(seen, None, "sm_90", Variant("hints", "occupancy=16", {"occupancy": 16}))
+    assert asked == pytest.approx(math.exp(held(16).figure.mid))
+
+
 def test_the_launch_rate_of_one_card_is_not_taken_for_anothers():
     fewer, here = launch(grid=512), launch()
     assert gain(fewer, here) > 1.1
@@ -101,6 +118,7 @@ def test_an_expectation_moves_towards_the_forecast_and_not_beyond(mid, count):
     low, high = sorted((mid, math.exp(found.figure.mid)))
     assert low * 0.999 <= after.speedup.mid <= high * 1.001
     assert "machine instructions for 1,100" in after.reasons[-1]
+    assert 0.1 < with_forecast(replace(before, confidence=0.1, works=0.5), found).confidence < 0.5
 
 
 def test_a_bound_before_compiling_is_never_below_the_forecast():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import geometric_mean
 
@@ -67,9 +67,14 @@ def folders() -> list[Path]:
 
 
 def write(path: Path, measured: Measurements) -> None:
-    """Write as JSON with four digits, compressed if the name ends in .xz; sentences are left out."""
+    """Write as JSON with four digits, compressed if the name ends in .xz; sentences after an outcome's first are left out."""
+    measured = replace(measured, kernels=tuple(map(_first_sentences, measured.kernels)))
     text = json.dumps(_brief(encode(measured)), separators=(",", ":")).encode()
     path.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME) if path.suffix == ".xz" else text)
+
+
+def _first_sentences(found: KernelSteps) -> KernelSteps:
+    return replace(found, steps=tuple(replace(s, outcome=s.outcome.partition(". ")[0]) for s in found.steps))
 
 
 def _brief(value: object) -> object:

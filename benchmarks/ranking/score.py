@@ -41,6 +41,7 @@ from kdiag.workload import Workload
 
 PLAYBOOK = "ABCDEFGHIJ"
 INVERSES = ("gather-scatter", "one-item-per-block", "freeze")  # which the published playbook does not know
+REPEATS = "no-op: the machine code of "  # and another step's name, or "the parent"
 CLOSE = 0.95  # of the best step's speed-up
 Order = Sequence[Suggestion]
 Record = TypeVar("Record", Treat, Edge)
@@ -70,6 +71,7 @@ def scores(found: KernelSteps, scratch: Path) -> dict[str, Score]:
     """The score of each order on one kernel."""
     suggested, diagnosis = _plan(found, scratch)
     racing, _ = _plan(found, scratch, MOST)
+    suggested, racing = _as_measured(suggested, found), _as_measured(racing, found)
     # A step that is wrong or dies leaves the kernel as it was; one that found no memory beside others was not measured.
     done = [step for step in found.steps if "no-op" not in step.outcome and "OutOfMemory" not in step.outcome]
     measured = {(step.optimization, step.variant): step.speedup or 1.0 for step in done}
@@ -80,6 +82,17 @@ def scores(found: KernelSteps, scratch: Path) -> dict[str, Score]:
     orders = {"playbook": listed, "tiers": sorted(listed, key=lambda s: tiers.index(s.tier))}
     orders = {"kdiag": suggested, "kdiag, raced": _raced(racing, measured), **orders}
     return {name: score(order, measured) for name, order in orders.items()}
+
+
+def _as_measured(order: Order, found: KernelSteps) -> list[Suggestion]:
+    """The order in which what has the machine code of another step bears that one's name, under which it was timed."""
+    repeats = [step for step in found.steps if step.outcome.startswith(REPEATS)]
+    names = {(s.optimization, s.variant): s.outcome.removeprefix(REPEATS).split(" ", 1) for s in repeats}
+    named: dict[tuple[str, str], Suggestion] = {}
+    for each in order:
+        optimization, variant = names.get(_pair(each), _pair(each))
+        named.setdefault((optimization, variant), replace(each, optimization=optimization, variant=variant))
+    return list(named.values())
 
 
 @contextmanager

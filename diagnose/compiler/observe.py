@@ -5,6 +5,7 @@ compiler's own sentence and `where` its line. Resources and instructions are tho
 everything, and the least occupancy. Instructions are counted in the code, not as they run.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -12,6 +13,7 @@ from typing import Literal
 from kdiag.diagnose.compiler.observe_remarks import from_remarks
 from kdiag.diagnose.compiler.occupancy import BlockNeeds, occupancy
 from kdiag.records import CompileEvidence, Evidence
+from kdiag.rules.load_devices import fewest_sms
 
 __all__ = ["from_compilation"]
 
@@ -59,6 +61,12 @@ def _occupancy_by(resource: Literal["registers", "shared-memory"]) -> Callable[[
     return measure
 
 
+def _blocks_of_an_sm(evidence: CompileEvidence) -> float | None:
+    """The blocks of the launch for each SM of the smallest card of the architecture."""
+    sms = fewest_sms(evidence.target)
+    return None if sms is None else math.prod(evidence.launch.grid) / sms
+
+
 FIGURES = (
     Figure("compile.stack_bytes", lambda e: e.stack_bytes, "stack frame a thread: registers spilled to memory", "byte"),
     Figure("compile.registers", lambda e: e.registers, "registers a thread"),
@@ -83,6 +91,7 @@ FIGURES = (
         min,
     ),
     Figure("compile.blocks_per_sm", lambda e: e.blocks_per_sm, "blocks an SM can hold at once", worst=min),
+    Figure("compile.launched_per_sm", _blocks_of_an_sm, "blocks launched for each SM of the smallest card of its kind"),
     Figure("compile.instructions", _total, "machine instructions", "inst"),
     Figure(
         "compile.local_instructions",

@@ -24,6 +24,7 @@ from kdiag.records import Safety, Scalar
 
 HINTS, TILES, BOTH = "hints", "tiles", "tiles-and-hints"
 MOST = 24
+MOST_PRODUCTS = 16  # of a matrix product, which compiles in 0.2 to 7 s a row, one after the other
 # With every tile size, only the hints that changed most where they were measured.
 FEW_HINTS = (("occupancy", 2), ("occupancy", 4), ("num_worker_warps", 8))
 
@@ -125,7 +126,7 @@ def _space(subject: Subject, read: KernelSource, variant: str) -> _Space | Skipp
         entries.setdefault((*(row[name] for name in names), *(chosen[name] for name in columns)))
     if len(entries) < 2:
         return Skipped("the search would have one configuration")
-    return _Space(found, names, columns, tuple(entries)[:MOST])
+    return _Space(found, names, columns, tuple(entries)[: MOST_PRODUCTS if matrices else MOST])
 
 
 def _hints(subject: Subject, read: KernelSource) -> list[tuple[str, Scalar]] | Skipped:

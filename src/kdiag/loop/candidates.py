@@ -20,7 +20,7 @@ from kdiag.workload import source_hash
 Rounding = Literal["yes", "ask", "no"]
 AT_ONCE = 6  # candidates compiled in one go
 NOTHING = 1.01  # nobody waits for a compiler for less
-MOST_COMPILED = 12  # of those that might come first; half a second each where they do not spill
+MOST_COMPILED = 12  # of those that might come first, racers apart; half a second each where they do not spill
 TIE = 0.97  # priors are not known to better than a few percent
 
 
@@ -112,7 +112,8 @@ def _undecided(suggestions: tuple[Suggestion, ...], inputs: PlanInputs, request:
     open_ones = [s for s in suggestions if s.applicable and s.proposal is not None]
     if not open_ones:
         return []
-    wanted = [open_ones[0], *(_rivals(open_ones, inputs)[:AT_ONCE] if len(inputs.compiled) < MOST_COMPILED else ())]
+    room = len(inputs.compiled) < MOST_COMPILED + request.race - 1
+    wanted = [open_ones[0], *(_rivals(open_ones, inputs)[:AT_ONCE] if room else ())]
     wanted += [s for s in open_ones if s.optimization == open_ones[0].optimization][: request.race]
     if request.thorough and not inputs.compiled:
         wanted += {s.optimization: s for s in reversed(open_ones)}.values()
