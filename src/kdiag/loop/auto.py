@@ -169,7 +169,7 @@ class Run:
             parent = self._try(racer, parent, {}, Raced(wrong=trial))
         if result.winner is None:
             return parent
-        if (result.gain or result.winner.expected_speedup.mid) >= WORTH_TRYING:
+        if (result.gain or 0) >= WORTH_TRYING:  # it will probably be kept
             self.strategy.foresee(text_of(result.winner), self.iterations)
         return self._try(result.winner, parent, result.closed, Raced(spent))
 
