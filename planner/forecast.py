@@ -71,7 +71,7 @@ def forecast(
         return None
     explained, sms = _explained(use), number(seen, "sm_count")
     if explained < LEAST_EXPLAINED:
-        few = (number(seen, "max_occupancy_pct") or 100.0) <= MOST_HELD
+        few = (number(seen, "max_occupancy_pct") or 100.0) <= MOST_HELD and _waits(use, seen)
         needs = _held_needs(first, before, tiles, sms) if few and not any(products) else None
         weight, because = WAITING_WEIGHT * (1 - explained), "as warps wait for most of the time"
     else:
@@ -96,7 +96,9 @@ def at_best(seen: Observations, headroom: float | None, target: str, variant: Va
         return None
     if _explained(use) < LEAST_EXPLAINED:
         asked, held = variant.settings.get("occupancy"), number(seen, "compile.blocks_per_sm")
-        return _gain(use, Needs(1, 1, 1, asked / held)) if isinstance(asked, int) and held else None
+        if not isinstance(asked, int) or not held or not _waits(use, seen):
+            return None
+        return _gain(use, Needs(1, 1, 1, asked / held))
     if growth is None or growth <= 1:
         return None
     reads = 1 / math.sqrt(growth) if product else 1.0
@@ -113,6 +115,12 @@ def _gain(use: Mapping[str, float], needs: Needs) -> float:
 def _explained(use: Mapping[str, float]) -> float:
     """The part of the parent's time, squared, that the units take."""
     return min(1.0, sum(share**2 for share in use.values()))
+
+
+def _waits(use: Mapping[str, float], seen: Observations) -> bool:
+    """Whether no unit takes the time; caches are busy, too, where whole sectors are fetched for single elements."""
+    caches = (number(seen, name) or 0.0 for name in ("l2_pct", "l1_pct"))
+    return _explained({**use, "memory": max(use["memory"], *(share / 100 for share in caches))}) < LEAST_EXPLAINED
 
 
 def _use(seen: Observations, headroom: float | None, target: str, *, product: bool) -> Mapping[str, float] | None:

@@ -92,13 +92,14 @@ BAGS = {"issue_pct": 26, "dram_pct": 21, "max_occupancy_pct": 44, "sm_count": 13
 
 def test_what_waits_is_told_by_the_blocks_that_are_held_at_once():
     def held(blocks, **changes):
-        seen = {**BAGS, "max_occupancy_pct": changes.pop("most", 44)}
+        seen = {**BAGS, "max_occupancy_pct": changes.pop("most", 44), "l2_pct": changes.pop("cache", 28)}
         candidate, parent = (launch(grid=16384, blocks_per_sm=each) for each in (blocks, 7))
         return told(replace(candidate, **changes), parent, seen, None)
 
     timed = {16: 2.01, 5: 0.74, 3: 0.44}  # embedding_bag, by its latency hints
     assert all(math.exp(held(blocks).figure.mid) == pytest.approx(gained, rel=0.1) for blocks, gained in timed.items())
     assert held(7) is held(16, threads=256) is held(16, most=75) is None, "no other number, other warps, warps enough"
+    assert held(16, cache=92) is None, "ell_spmv, whose gathers fetch whole sectors: 0.74x with 10 blocks for 4"
     seen = {name: Evidence("metric", name, value) for name, value in BAGS.items()}
     asked = at_best(seen, None, "sm_90", Variant("hints", "occupancy=16", {"occupancy": 16}))
     assert asked == pytest.approx(math.exp(held(16).figure.mid))
