@@ -6,9 +6,6 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from bundled import EXAMPLES
 from kdiag import cli
@@ -24,21 +21,21 @@ class Project:
     run_dir: Path
 
     @property
-    def results(self) -> str:
+    def results(self):
         """The table that the run wrote."""
         return (self.run_dir / "worktree" / "sandbox" / "perf_results.md").read_text()
 
     @property
-    def journal(self) -> list[dict[str, Any]]:
+    def journal(self):
         """The events of the run."""
         return [json.loads(line) for line in (self.run_dir / "journal.jsonl").read_text().splitlines()]
 
-    def git(self, *words: str) -> str:
+    def git(self, *words):
         """What git prints in the user's checkout."""
         done = subprocess.run(["git", *words], cwd=self.root, capture_output=True, text=True, check=True)
         return done.stdout
 
-    def fingerprint(self) -> dict[str, str]:
+    def fingerprint(self):
         """SHA-256 of every file of the user's checkout, and of what git keeps for it apart from the new branch."""
         ours = [
             path for path in self.root.rglob("*") if path.is_file() and ".git" not in path.relative_to(self.root).parts
@@ -47,7 +44,7 @@ class Project:
         return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in (*ours, *kept)}
 
 
-def project(folder: Path, example: str) -> Project:
+def project(folder, example):
     """Copy an example into a new repository below `folder` and commit it."""
     root = folder / "user"
     shutil.copytree(EXAMPLES / example, root, ignore=shutil.ignore_patterns("*.ncu-rep*", "__pycache__"))
@@ -58,13 +55,13 @@ def project(folder: Path, example: str) -> Project:
     return made
 
 
-def auto(made: Project, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, dict[str, Any]]:
+def auto(made, capsys, *options):
     """Run `kdiag auto --yes --json` on the project; the exit code and the object it printed ({} if none)."""
     where = () if "--resume" in options else ("--run-dir", str(made.run_dir))
     return auto_alone(capsys, str(made.root), *where, *options)
 
 
-def auto_alone(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, dict[str, Any]]:
+def auto_alone(capsys, *options):
     """Run `kdiag auto --yes --json` with these options and nothing else."""
     capsys.readouterr()
     code = cli.run(["auto", "--yes", "--json", *options])

@@ -2,21 +2,20 @@
 
 import hashlib
 import subprocess
-from pathlib import Path
 
-from kdiag.executors import repo, worktrees
+from kdiag.executors import worktrees
 
 KERNEL = "def kernel():\n    return 1\n"
 DATE = "20260102"
 
 
-def git(folder: Path, *arguments: str) -> str:
+def git(folder, *arguments):
     identity = ["-c", "user.name=User", "-c", "user.email=user@example.org"]
     done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout.strip()
 
 
-def committed(folder: Path) -> Path:
+def committed(folder):
     """A repository with a kernel, a test and one commit; the user's name is not configured."""
     (folder / "ops").mkdir(parents=True)
     (folder / "ops" / "kernel.py").write_text(KERNEL)
@@ -27,17 +26,17 @@ def committed(folder: Path) -> Path:
     return folder
 
 
-def open_worktree(kernel_file: Path, kernel: str, run_dir: Path, date: str) -> repo.Worktree:
+def open_worktree(kernel_file, kernel, run_dir, date):
     worktree = worktrees.plan_worktree(kernel_file, kernel, run_dir, date)
     worktrees.create(worktree)
     return worktree
 
 
-def opened(checkout: Path, name: str = "run") -> repo.Worktree:
+def opened(checkout, name="run"):
     return open_worktree(checkout / "ops" / "kernel.py", "kernel", checkout.parent / name, DATE)
 
 
-def snapshot(root: Path) -> dict[str, str]:
+def snapshot(root):
     """Every byte of a checkout and of its git state, but for what a run may add: objects, its branch, its worktree."""
     added = {"objects", "worktrees"}
     return {

@@ -6,9 +6,7 @@ it. The run time keeps the driver it finds for good: child processes only.
 
 import ctypes
 import sys
-from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +23,7 @@ _Lookup = ctypes.CFUNCTYPE(
 _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-def _say_version(answer: Any) -> int:
+def _say_version(answer):
     answer[0] = DRIVER_VERSION
     return 0
 
@@ -33,7 +31,7 @@ def _say_version(answer: Any) -> int:
 _nothing, _version = _Nothing(lambda: 0), _Version(_say_version)
 
 
-def _look_up(name: bytes, answer: Any, _version_asked: int, _flags: int, _status: int) -> int:
+def _look_up(name, answer, _version_asked, _flags, _status):
     function = _version if name == b"cuDriverGetVersion" else _nothing
     answer[0] = ctypes.cast(function, ctypes.c_void_p).value
     return 0
@@ -65,7 +63,7 @@ class _Tensor(ctypes.Structure):
 class OnGpu:
     """A NumPy array that says of itself that it lies on a GPU."""
 
-    def __init__(self, array: np.ndarray[Any, Any]):
+    def __init__(self, array):
         words = ctypes.c_int64 * max(array.ndim, 1)
         self._shape = words(*array.shape)
         self._strides = words(*(stride // array.itemsize for stride in array.strides))
@@ -84,14 +82,14 @@ class OnGpu:
             _keep,
         )
 
-    def __dlpack__(self, stream: int | None = None) -> object:
+    def __dlpack__(self, stream=None):
         make = ctypes.pythonapi.PyCapsule_New
         make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
         capsule: object = make(ctypes.addressof(self._tensor), b"dltensor", None)
         return capsule
 
 
-def _on_gpu(value: Any) -> Any:
+def _on_gpu(value):
     if isinstance(value, np.ndarray):
         return OnGpu(value)
     if type(value) in (tuple, list):
@@ -99,7 +97,7 @@ def _on_gpu(value: Any) -> Any:
     return value
 
 
-def symbol_of(kernel: Any, values: Sequence[Any]) -> str:
+def symbol_of(kernel, values):
     """The symbol of a launch, or the error that the launch ends in. Child processes only."""
     from cuda.tile.compilation import CallingConvention, KernelSignature
 

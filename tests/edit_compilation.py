@@ -7,23 +7,21 @@ import ast
 import importlib.util
 import inspect
 import io
-from pathlib import Path
 from typing import Any, get_args
 
-from kdiag.diagnose.compiler.cubin import KernelResources, read_cubin
-from kdiag.records import Remark
+from kdiag.diagnose.compiler.cubin import read_cubin
 
 ACCESSES = ("load", "store", "gather", "scatter", "atomic_add", "atomic_max", "atomic_cas")
 TILE, EXTENT = 64, 256
 
 
-def called(node: ast.AST) -> str:
+def called(node):
     """The last name of what a call calls, "" for anything else."""
     function = getattr(node, "func", None)
     return getattr(function, "attr", getattr(function, "id", ""))
 
 
-def accesses(tree: ast.AST) -> list[tuple[str, ast.expr]]:
+def accesses(tree):
     """Array or view, and index, of every access to memory."""
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and called(node) in ACCESSES]
     named = dict(assigned(tree))
@@ -32,14 +30,14 @@ def accesses(tree: ast.AST) -> list[tuple[str, ast.expr]]:
     return [(a, named.get(i.id, i) if isinstance(i, ast.Name) else i) for a, i in indices]
 
 
-def array(accessed: ast.expr) -> str:
+def array(accessed):
     """The name of an array, or of the array that is sliced; "" for anything else."""
     if called(accessed) == "slice":
         accessed = accessed.func.value
     return accessed.id if isinstance(accessed, ast.Name) else ""
 
 
-def assigned(tree: ast.AST) -> list[tuple[str, ast.expr]]:
+def assigned(tree):
     """Every name with what is assigned to it; tuples are taken apart."""
     found: list[tuple[str, ast.expr]] = []
     for node in ast.walk(tree):
@@ -53,7 +51,7 @@ def assigned(tree: ast.AST) -> list[tuple[str, ast.expr]]:
     return found
 
 
-def ranks(source: str) -> dict[str, int]:
+def ranks(source):
     """The rank of every array: the length of the tuple that indexes it (or a slice of it), 1 for any other index."""
     tree = ast.parse(source)
     found = {name: len(i.elts) if isinstance(i, ast.Tuple) else 1 for name, i in accesses(tree)}
@@ -63,7 +61,7 @@ def ranks(source: str) -> dict[str, int]:
     return found
 
 
-def array_lists(source: str) -> dict[str, str]:
+def array_lists(source):
     """The names that stand for lists of arrays, each with a name that one of its arrays is given."""
     subscripts = [
         (name, value.value) for name, value in assigned(ast.parse(source)) if isinstance(value, ast.Subscript)
@@ -71,7 +69,7 @@ def array_lists(source: str) -> dict[str, str]:
     return {owner.id: name for name, owner in subscripts if isinstance(owner, ast.Name)}
 
 
-def index_arrays(source: str) -> set[str]:
+def index_arrays(source):
     """The arrays whose values are used in an index or in the bounds of a slice, through any names."""
     tree = ast.parse(source)
     parts: list[ast.AST] = [index for _, index in accesses(tree)]
@@ -84,7 +82,7 @@ def index_arrays(source: str) -> set[str]:
     return {value.args[0].id for _, value in read}
 
 
-def arguments(function: Any, source: str) -> list[Any]:
+def arguments(function, source):
     """Tensors without storage for the arrays, a tile of 64 for constants, 256 for other numbers, False."""
     import torch
 
@@ -104,18 +102,18 @@ def arguments(function: Any, source: str) -> list[Any]:
     return values
 
 
-def compile_to_cubin(source: str, kernel: str, folder: Path, target: str = "sm_90") -> bytes:
+def compile_to_cubin(source, kernel, folder, target="sm_90"):
     """The machine code of a kernel. Raises what the tile compiler raises."""
     return _compiled(source, kernel, folder, target, "cubin")
 
 
-def machine_code(source: str, kernel: str, folder: Path, target: str = "sm_90") -> KernelResources:
+def machine_code(source, kernel, folder, target="sm_90"):
     """What the cubin says of the kernel. Raises what the tile compiler raises."""
     (found,) = read_cubin(compile_to_cubin(source, kernel, folder, target)).values()
     return found
 
 
-def remarks_of(source: str, kernel: str, folder: Path, target: str = "sm_90") -> tuple[Remark, ...]:
+def remarks_of(source, kernel, folder, target="sm_90"):
     """What the tile compiler remarks on a kernel. Raises what it raises."""
     from kdiag.diagnose.compiler.remarks import parse
     from kdiag.diagnose.compiler.tileiras import assemble, find_tileiras
@@ -124,7 +122,7 @@ def remarks_of(source: str, kernel: str, folder: Path, target: str = "sm_90") ->
     return tuple(parse(assemble(find_tileiras(), bytecode, target, 3).remarks))
 
 
-def _compiled(source: str, kernel: str, folder: Path, target: str, output: str) -> bytes:
+def _compiled(source, kernel, folder, target, output):
     from cuda.tile.compilation import export_kernel
 
     from kdiag.cutile.signature import signature

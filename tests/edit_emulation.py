@@ -3,22 +3,19 @@
 import atexit
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
 
-from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
-from kdiag.records import Launch, Variant
+from kdiag.executors.edits.base import Applied, Skipped, Subject
+from kdiag.records import Variant
 from kdiag.workload import load_module
 
 
 @cache
-def module_of(source: str) -> ModuleType:
+def module_of(source):
     """The imported source; cuTile reads a kernel's text from its file."""
     folder = Path(tempfile.mkdtemp(prefix="kdiag-edited-"))
     atexit.register(shutil.rmtree, folder)
@@ -26,7 +23,7 @@ def module_of(source: str) -> ModuleType:
     return load_module(folder / "edited.py", search=folder)
 
 
-def run(source: str, kernel: str, grid: Sequence[int], arguments: Sequence[Any]):
+def run(source, kernel, grid, arguments):
     """Launch a kernel."""
     ct = pytest.importorskip("cuda.tile")
     from kdiag.executors.emulator import emulate
@@ -35,7 +32,7 @@ def run(source: str, kernel: str, grid: Sequence[int], arguments: Sequence[Any])
         ct.launch(None, tuple(grid), getattr(module_of(source), kernel), tuple(arguments))
 
 
-def called(source: str, wrapper: str, *arguments: Any) -> Any:
+def called(source, wrapper, *arguments):
     """What the launch wrapper of a source returns."""
     from kdiag.executors.emulator import emulate
 
@@ -44,19 +41,19 @@ def called(source: str, wrapper: str, *arguments: Any) -> Any:
         return function(*arguments)
 
 
-def launched(source: str, output: tuple[int, ...], *arguments: Any) -> Any:
+def launched(source, output, *arguments):
     """What `launch(stream, *arrays, output, *numbers)` of a source writes."""
     return _written(output, partial(module_of(source).launch, None), arguments)
 
 
-def launched_kernel(source: str, kernel: str, grid: Sequence[int], inputs: Sequence[Any], output: Sequence[int]) -> Any:
+def launched_kernel(source, kernel, grid, inputs, output):
     """What a kernel of (arrays..., output, numbers...) writes."""
     ct = pytest.importorskip("cuda.tile")
     function = getattr(module_of(source), kernel)
     return _written(output, lambda *arguments: ct.launch(None, tuple(grid), function, arguments), inputs)
 
 
-def _written(output: Sequence[int], start: Callable[..., object], inputs: Sequence[Any]) -> Any:
+def _written(output, start, inputs):
     from kdiag.executors.emulator import emulate
 
     arrays = [value for value in inputs if isinstance(value, np.ndarray)]
@@ -67,21 +64,19 @@ def _written(output: Sequence[int], start: Callable[..., object], inputs: Sequen
     return written
 
 
-def numbers(*shape: int) -> Any:
+def numbers(*shape):
     """Random float32 numbers, the same for the same shape."""
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
 
 
-def edited(edit: Edit, source: str, kernel: str, variant: str = "", launches: tuple[Launch, ...] = (), **settings: Any):
+def edited(edit, source, kernel, variant="", launches=(), **settings):
     """The source after an edit that has to apply."""
     outcome = edit.apply(Subject(source, kernel, launches=launches), Variant(edit.id, variant, settings))
     assert isinstance(outcome, Applied), outcome
     return outcome.source
 
 
-def refused(
-    edit: Edit, source: str, kernel: str, variant: str = "", launches: tuple[Launch, ...] = (), **settings: Any
-):
+def refused(edit, source, kernel, variant="", launches=(), **settings):
     """Why an edit, which must not apply, leaves a source alone."""
     outcome = edit.apply(Subject(source, kernel, launches=launches), Variant(edit.id, variant, settings))
     assert isinstance(outcome, Skipped), outcome

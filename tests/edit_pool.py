@@ -6,7 +6,7 @@ A version is emulated and captured in one go, once for each text.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,29 +37,29 @@ class Entry:
     call: Callable[[ModuleType], Any]
 
     @property
-    def name(self) -> str:
+    def name(self):
         return self.path.stem if self.path.parent.name == "pair_kernels" else self.path.parent.name
 
     @property
-    def source(self) -> str:
+    def source(self):
         return self.path.read_text()
 
 
-def made(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+def made(*shape, seed=1, dtype=torch.float32):
     """The same values every time."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
-def example(name: str, call: Callable[[ModuleType], Any], file: str = "") -> Entry:
+def example(name, call, file=""):
     path = HERE.parent / "examples" / name / f"{file or name}.py"
     return Entry(path, f"{path.stem}_kernel", call)
 
 
-def own(name: str, call: Callable[[ModuleType], Any]) -> Entry:
+def own(name, call):
     return Entry(HERE / "pair_kernels" / f"{name}.py", f"{name}_kernel", call)
 
 
-def copied(module: ModuleType) -> list[torch.Tensor]:
+def copied(module):
     parts = [made(length, seed=length) for length in (100, 70, 33)]
     results = [torch.zeros_like(part) for part in parts]
     module.copies(parts, results)
@@ -94,13 +94,13 @@ class Ran:
     faults: frozenset[tuple[str, str | None]]
     launches: tuple[Captured, ...]
 
-    def same_bits(self, other: Ran) -> bool:
+    def same_bits(self, other):
         return len(self.outputs) == len(other.outputs) and all(
             torch.equal(one.nan_to_num(nan=7e3), two.nan_to_num(nan=7e3))
             for one, two in zip(self.outputs, other.outputs, strict=True)
         )
 
-    def near(self, other: Ran, tolerance: float) -> bool:
+    def near(self, other, tolerance):
         """Whether each tensor is within the tolerance of its dtype, or this one if that is larger."""
         return all(
             scaled_error(one, two) <= max(tolerance, TOLERANCE[one.dtype])
@@ -116,24 +116,24 @@ class Bench(Recorder):
     folder: Path = Path()
     ran: dict[tuple[str, str], Ran] = field(default_factory=dict)
 
-    def launch(self, stream: object, grid: Any, kernel: Any, arguments: Any, /, **options: object):
+    def launch(self, stream, grid, kernel, arguments, /, **options):
         super().launch(stream, grid, kernel, arguments, **options)
         assert self.emulation is not None
         self.emulation.launch(stream, grid, kernel, arguments)
 
-    def run(self, entry: Entry, source: str) -> Ran:
+    def run(self, entry, source):
         """Emulate one version. Raises what its import, its wrapper and cuTile raise."""
         key = (entry.name, source_hash(source))
         if key not in self.ran:
             self.ran[key] = self._run(entry, source)
         return self.ran[key]
 
-    def subject(self, entry: Entry, source: str) -> Subject:
+    def subject(self, entry, source):
         """A version as edits are shown it: with its launches."""
         launches = (captured.launch for captured in self.run(entry, source).launches)
         return Subject(source, entry.kernel, TARGET, tuple(one for one in launches if one.kernel == entry.kernel))
 
-    def _run(self, entry: Entry, source: str) -> Ran:
+    def _run(self, entry, source):
         assert self.emulation is not None
         path = self.path(entry, source)
         self.launches.clear()
@@ -147,7 +147,7 @@ class Bench(Recorder):
         outputs = tuple(output.clone() for output in outputs_of(result))
         return Ran(outputs, faults, tuple(self.launches))
 
-    def path(self, entry: Entry, source: str) -> Path:
+    def path(self, entry, source):
         """The file that holds exactly this text."""
         path = self.folder / source_hash(source)[:16] / entry.path.name
         path.parent.mkdir(exist_ok=True)
@@ -156,7 +156,7 @@ class Bench(Recorder):
 
 
 @contextmanager
-def bench() -> Iterator[Bench]:
+def bench():
     """Within this versions can be run; one at a time in a process."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kdiag-pairs-")))

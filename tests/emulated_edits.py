@@ -1,7 +1,5 @@
 """Runs a kernel before and after an edit in the emulator, and describes the launch to the edit."""
 
-from typing import Any
-
 import numpy as np
 
 from edit_emulation import run
@@ -10,7 +8,7 @@ from kdiag.records import ArrayArgument, Launch, ScalarArgument
 HEAD = "import cuda.tile as ct\n\n\n@ct.kernel\ndef k({parameters}):\n{body}"
 
 
-def kernel(parameters: str, body: str) -> str:
+def kernel(parameters, body):
     """The source of a kernel named k; sizes are annotated where a parameter is in capitals."""
     names = [name.strip() for name in parameters.split(",")]
     annotated = [f"{name}: ct.Constant[int]" if name.isupper() else name for name in names]
@@ -18,7 +16,7 @@ def kernel(parameters: str, body: str) -> str:
     return HEAD.format(parameters=", ".join(annotated), body=lines)
 
 
-def launch(source: str, grid: tuple[int, ...], values: list[Any]) -> Launch:
+def launch(source, grid, values):
     """The captured launch of such a kernel with these arguments."""
     names = source.partition("def k(")[2].partition(")")[0].split(", ")
     arguments: list[ArrayArgument | ScalarArgument] = []
@@ -32,7 +30,7 @@ def launch(source: str, grid: tuple[int, ...], values: list[Any]) -> Launch:
     return Launch("k", grid, tuple(arguments))
 
 
-def results(source: str, grid: tuple[int, ...], values: list[Any]) -> list[Any]:
+def results(source, grid, values):
     """The arrays after a launch."""
     given = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
     run(source, "k", grid, given)

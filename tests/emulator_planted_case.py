@@ -34,7 +34,7 @@ class Planted:
     element: tuple[int, ...] | None = None
     says: str = ""
 
-    def places(self) -> tuple[Places, Places]:
+    def places(self):
         """(kernel, kind, line) of what must be reported, and of what may be."""
         must, may = set(), set()
         for kernel in self.kernels:
@@ -47,12 +47,12 @@ class Planted:
         return frozenset(must), frozenset(may)
 
 
-def launched(kernel: Any, grid: Any, *arguments: Any) -> torch.Tensor:
+def launched(kernel, grid, *arguments):
     """Launch a kernel and give its parameter `out`."""
     ct.launch(torch.cuda.current_stream(), grid if isinstance(grid, tuple) else (grid,), kernel, arguments)
     return arguments[list(inspect.signature(kernel._pyfunc).parameters).index("out")]
 
 
-def ramp(*shape: int) -> torch.Tensor:
+def ramp(*shape):
     """1, 2, 3, ... in a shape."""
     return torch.arange(1, torch.Size(shape).numel() + 1, dtype=torch.float32).reshape(shape)

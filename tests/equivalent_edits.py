@@ -5,8 +5,6 @@ None is listed for being hard to see. Where the machine code stays the same the 
 
 from dataclasses import dataclass
 
-from wrong_edits import WrongEdit
-
 
 @dataclass(frozen=True)
 class Equivalent:
@@ -65,7 +63,7 @@ EQUIVALENT = (
 )  # fmt: skip
 
 
-def why_equivalent(edit: WrongEdit) -> str:
+def why_equivalent(edit):
     """Why an edit is not wrong, "" if it is."""
     for one in EQUIVALENT:
         mine = edit.kernel in one.kernels and edit.operator == one.operator

@@ -1,19 +1,17 @@
 """Rounding of exact rational numbers with integers only: what the emulator's results are compared with."""
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from cuda.tile import RoundingMode as Mode
 
-from kdiag.executors.emulator.dtypes import FloatFormat, float_format, numpy_dtype, widen
+from kdiag.executors.emulator.dtypes import float_format, numpy_dtype, widen
 
 MODES = (Mode.RN, Mode.RZ, Mode.RM, Mode.RP)
 
 
-def rounded(value: Fraction, target: FloatFormat, mode: Mode, *, saturate: bool = False) -> float:
+def rounded(value, target, mode, *, saturate=False):
     """`value`, not 0, in `target`."""
     size = abs(value)
     exponent = size.numerator.bit_length() - size.denominator.bit_length()
@@ -34,7 +32,7 @@ def rounded(value: Fraction, target: FloatFormat, mode: Mode, *, saturate: bool 
     return math.copysign(float(result), -1 if value < 0 else 1)
 
 
-def operands(dtype: Any, count: int, seed: int) -> np.ndarray:
+def operands(dtype, count, seed):
     """Random bit patterns, numbers near one another, and every kind of special value of a float dtype."""
     storage = numpy_dtype(dtype)
     random = np.random.default_rng(seed)
@@ -62,7 +60,7 @@ def operands(dtype: Any, count: int, seed: int) -> np.ndarray:
     return np.concatenate([patterns, near, small, random.choice(specials, count), specials])
 
 
-def check(got: np.ndarray, cases: list[tuple[Any, ...]], expected: Callable[..., float], what: str):
+def check(got, cases, expected, what):
     """Compares each result with `expected(*case)`: as a number, by sign of zero, and NaN with NaN."""
     for result, case in zip(widen(got).tolist(), cases, strict=True):
         wanted = expected(*case)
@@ -70,7 +68,7 @@ def check(got: np.ndarray, cases: list[tuple[Any, ...]], expected: Callable[...,
         assert same or (math.isnan(result) and math.isnan(wanted)), f"{what} {case}: {result!r} is not {wanted!r}"
 
 
-def pairs(dtype: Any, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def pairs(dtype, count, seed):
     """Operands and partners: unrelated, equal up to sign, and neighbours, which cancel."""
     x = operands(dtype, count, seed)
     random = np.random.default_rng(seed)

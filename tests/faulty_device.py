@@ -3,15 +3,13 @@
 import os
 import signal
 import time
-from collections.abc import Iterable
-from typing import ClassVar, NoReturn
+from typing import ClassVar
 
 import torch
 
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Trial
 from kdiag.executors.correctness.judging import judge
-from kdiag.executors.device_jobs import BaselineRequest, TrialRequest
-from kdiag.executors.edits.base import Applied, Edit, Example, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Edit, Example, Skipped
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Variant
 
 RIGHT = ConfigurationCheck("n=1", True, 0.0, 1.0)
@@ -25,20 +23,20 @@ class LineAdded(Edit):
     title: ClassVar[str] = "Another line"
     examples: ClassVar[tuple[Example, ...]] = ()
 
-    def __init__(self, names: Iterable[str]):
+    def __init__(self, names):
         self.names = tuple(names)
 
-    def variants(self, subject: Subject) -> tuple[Variant, ...]:
+    def variants(self, subject):
         return tuple(Variant(self.id, name) for name in self.names)
 
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def apply(self, subject, variant):
         line = f"# {variant.name}\n"
         if line in subject.source:
             return Skipped("it is there")
         return Applied(subject.source.replace("@ct.kernel", f"{line}@ct.kernel"))
 
 
-def fail(error: Exception) -> NoReturn:
+def fail(error):
     raise error
 
 
@@ -53,11 +51,11 @@ FAULTS = {
 }
 
 
-def baseline(request: BaselineRequest) -> Baseline:
+def baseline(request):
     return Baseline((RIGHT,), (ConfigurationBaseline("n=1", 1.0, 0.0),))
 
 
-def trial(request: TrialRequest) -> Trial:
+def trial(request):
     global used  # noqa: PLW0603 - a context is a global of its process
     if used:
         fail(RuntimeError("CUDA error: the context was destroyed by an earlier launch"))

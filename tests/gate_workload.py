@@ -1,7 +1,5 @@
 """A small kernel with a workload, for tests of what runs them."""
 
-from pathlib import Path
-
 KERNEL = '''"""Rows scaled by their maximum."""
 
 import cuda.tile as ct
@@ -52,14 +50,14 @@ def flops(config):
 """
 
 
-def write(folder: Path) -> Path:
+def write(folder):
     """Write the kernel and its workload; the kernel file."""
     (folder / "workload.py").write_text(WORKLOAD)
     (folder / "scaled.py").write_text(KERNEL)
     return folder / "scaled.py"
 
 
-def variant(kernel: Path, old: str, new: str, name: str = "variant.py") -> Path:
+def variant(kernel, old, new, name="variant.py"):
     text = kernel.read_text()
     assert old in text
     path = kernel.parent / name

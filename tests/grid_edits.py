@@ -1,8 +1,6 @@
 """Edits of grids, applied and run by the emulator on cards of few SMs."""
 
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
@@ -16,22 +14,22 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
 
 
-def persistent(source: str, kernel: str, blocks: int = 1) -> Any:
+def persistent(source, kernel, blocks=1):
     settings = {"blocks-per-sm": blocks}
     return Persistent().apply(Subject(source, kernel), Variant("B", f"blocks-per-sm={blocks}", settings))
 
 
-def swizzled(source: str, kernel: str, size: int = 8) -> Any:
+def swizzled(source, kernel, size=8):
     return Swizzle().apply(Subject(source, kernel), Variant("I", f"group_size_m={size}", {"group_size_m": size}))
 
 
-def applied(outcome: Any) -> str:
+def applied(outcome):
     assert isinstance(outcome, Applied), outcome
     return outcome.source
 
 
 @contextmanager
-def card(sms: int) -> Iterator[Any]:
+def card(sms):
     """The emulator with a card of so many SMs, blocks in a random order; any fault raises."""
     from kdiag.executors.emulator import emulate
 
@@ -42,10 +40,10 @@ def card(sms: int) -> Iterator[Any]:
         yield emulation
 
 
-def random(*shape: int) -> Any:
+def random(*shape):
     return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
-def results(source: str, function: str, *arguments: Any, sms: int = 3, **options: Any) -> Any:
+def results(source, function, *arguments, sms=3, **options):
     with card(sms):
         return getattr(module_of(source), function)(*arguments, **options)

@@ -10,7 +10,6 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from faulty_device import LineAdded
 from kdiag import cli, journal
@@ -31,7 +30,7 @@ class Attempt:
     disk: int | None = None
 
 
-def run_auto(attempt: Attempt) -> int:
+def run_auto(attempt):
     """For a child process: the exit code of the command, with a card that exists by name alone."""
     setup.probe_gpu = lambda: Gpu("stand-in", "9.0", 132)
     registry.EDITS = (LineAdded(("faster", "same", "similar")),)
@@ -39,7 +38,7 @@ def run_auto(attempt: Attempt) -> int:
     sys.addaudithook(events.on_audit)
     fsync = os.fsync
 
-    def watched(descriptor: int):
+    def watched(descriptor):
         path = Path(f"/proc/self/fd/{descriptor}").readlink()
         name = plain_name(path)
         if not path.is_dir() and events.is_the_end(f"torn {name}"):
@@ -57,11 +56,11 @@ def run_auto(attempt: Attempt) -> int:
 class Events:
     """Counts events by name, writes them down, and kills the process at one of them."""
 
-    def __init__(self, attempt: Attempt):
+    def __init__(self, attempt):
         self.attempt = attempt
         self.seen: Counter[str] = Counter()
 
-    def on_audit(self, event: str, arguments: tuple[Any, ...]):
+    def on_audit(self, event, arguments):
         if event == "subprocess.Popen":
             words = [word for word in map(str, arguments[1]) if word[0] != "-" and "=" not in word]
             self.on(" ".join(words[:2]))
@@ -70,11 +69,11 @@ class Events:
         elif event == "open" and not isinstance(arguments[0], int) and set(arguments[1] or "") & set("wxa+"):
             self.on(f"open {plain_name(arguments[0])}")
 
-    def on(self, name: str):
+    def on(self, name):
         if self.is_the_end(name):
             self.end()
 
-    def is_the_end(self, name: str) -> bool:
+    def is_the_end(self, name):
         self.seen[name] += 1
         label = f"{name} {self.seen[name]}"
         if self.attempt.log is not None:
@@ -86,6 +85,6 @@ class Events:
         os.killpg(0, signal.SIGKILL)
 
 
-def plain_name(path: str | bytes | os.PathLike[str]) -> str:
+def plain_name(path):
     """The file's name, for a temporary file that of the file it will become."""
     return re.sub(r"^\.|(?<=\w)\.(part|\d+)( \(deleted\))?$", "", Path(os.fsdecode(path)).name)

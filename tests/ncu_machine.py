@@ -13,7 +13,6 @@ from bundled import EXAMPLES
 from kdiag.executors.ncu import process as ncu_process
 from kdiag.executors.ncu.collect import profile_command
 from kdiag.executors.ncu.command import NcuOptions
-from kdiag.executors.ncu.output import Collected
 
 RECORDED = EXAMPLES / "softmax" / "softmax.ncu-repz"
 SOFTMAX = "softmax_kernel_Kt1_A2bf16_1v8l0_2t1_3i16_p16_A2bf16_1v8l0_2t1_3i16_p16_I4096"
@@ -28,21 +27,21 @@ class Machine:
     folder: Path
     environment: pytest.MonkeyPatch
 
-    def plays(self, what: str, *kernels: str):
+    def plays(self, what, *kernels):
         self.environment.setenv("STAND_IN_NCU", what)
         self.environment.setenv("STAND_IN_KERNELS", ",".join(kernels))
 
     @property
-    def report(self) -> Path:
+    def report(self):
         return self.folder / "out.ncu-rep"
 
-    def profile(self, code: str = "print('hello')", options: NcuOptions = NcuOptions()) -> Collected:  # noqa: B008
+    def profile(self, code="print('hello')", options=NcuOptions()):  # noqa: B008
         self.shown: list[str] = []
         return profile_command([sys.executable, "-c", code], options, self.report, self.shown.append)
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+def machine(tmp_path, monkeypatch):
     tools = tmp_path / "bin"
     tools.mkdir()
     ncu = tools / "ncu"
@@ -56,7 +55,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return Machine(tmp_path, monkeypatch)
 
 
-def ended(pid: int) -> bool:
+def ended(pid):
     """Whether a process has ended; a zombie whose new parent has not looked yet counts as ended."""
     for _ in range(100):
         try:

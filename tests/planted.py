@@ -1,6 +1,5 @@
 """Executors that are wrong on purpose: each breaks the softmax in a way that real edits break kernels."""
 
-from kdiag.executors.edits.base import Subject
 from kdiag.records import Proposal, Variant
 
 STORE = "ct.scatter(y, (row, columns), ct.astype(result, y.dtype), check_bounds=True)"
@@ -17,7 +16,7 @@ WRONG = {
 }
 
 
-def propose(subject: Subject, file: str) -> tuple[Proposal, ...]:
+def propose(subject, file):
     """The wrong edits as proposals of H, in the form of `kdiag.executors.edits.registry.propose`."""
     del file
     proposals = []

@@ -1,6 +1,5 @@
 """A sampler and launches that need no GPU, and series of known content."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kdiag.executors.pm_sampling.samples import Series
@@ -11,7 +10,7 @@ WINDOW = Window("busy", "active", "blocks")
 STEP_NS = 20_000
 
 
-def series(rows: Sequence[dict[str, float]], step_ns: int = STEP_NS) -> Series:
+def series(rows, step_ns=STEP_NS):
     """Samples of equal length, one for each row of metric values."""
     names = tuple(rows[0])
     starts = tuple(1 + step_ns * index for index in range(len(rows)))
@@ -20,11 +19,11 @@ def series(rows: Sequence[dict[str, float]], step_ns: int = STEP_NS) -> Series:
     )
 
 
-def idle(**metrics: float) -> dict[str, float]:
+def idle(**metrics):
     return {"busy": 0.0, "active": 0.0, "blocks": 0.0} | dict.fromkeys(metrics, 0.0)
 
 
-def working(**metrics: float) -> dict[str, float]:
+def working(**metrics):
     return {"busy": 100.0, "active": 80.0, "blocks": 10.0} | metrics
 
 
@@ -36,9 +35,7 @@ class FakeSampler:
     overflows: int = 0
     asked: list[tuple[tuple[str, ...], int]] = field(default_factory=list)
 
-    def record(
-        self, metrics: Sequence[str], interval_ns: int, window: Callable[[], Launched]
-    ) -> tuple[Series, Launched]:
+    def record(self, metrics, interval_ns, window):
         self.asked.append((tuple(metrics), interval_ns))
         launched = window()
         if len(self.asked) <= self.overflows:
@@ -54,8 +51,8 @@ class FakeLaunches:
     blocks: int
     launch_ms: float = 0.2
 
-    def fill(self, window_ms: float) -> Launched:
+    def fill(self, window_ms):
         return Launched(self.launches, self.blocks, self.launch_ms)
 
-    def expected_ms(self, window_ms: float) -> float:
+    def expected_ms(self, window_ms):
         return max(window_ms, self.launch_ms)

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import NoReturn
 
 PASSES = 18
 CUT = 29  # ncu prints so much of a longer kernel name, and three dots
@@ -53,13 +52,13 @@ PLAYS = (*("good", "launch-failed", "no-counter", "no-report", "hang", "deaf"), 
 class Parser(argparse.ArgumentParser):
     """Complains of an unknown option as ncu does."""
 
-    def error(self, message: str) -> NoReturn:
+    def error(self, message):
         option = re.search(r"(--?[\w-]+)", message)
         sys.stderr.write(f"==ERROR== unrecognised option '{option and option[1]}'. Use --help for further details.\n")
         sys.exit(1)
 
 
-def arguments() -> argparse.Namespace:
+def arguments():
     parser = Parser(allow_abbrev=False, add_help=False)
     parser.add_argument("--clock-control", choices=("base", "none", "reset"))
     parser.add_argument("--import-source", choices=("yes", "no"))
@@ -85,7 +84,7 @@ def arguments() -> argparse.Namespace:
 class StandIn:
     """One run."""
 
-    def __init__(self, given: argparse.Namespace):
+    def __init__(self, given):
         self.given = given
         self.play = os.environ.get("STAND_IN_NCU", "good")
         assert self.play in PLAYS, self.play
@@ -96,14 +95,14 @@ class StandIn:
             signal.signal(signal.SIGINT, signal.SIG_IGN if self.play == "deaf" else self.interrupt)
         self.application = subprocess.Popen(given.command)
 
-    def interrupt(self, *_: object):
+    def interrupt(self, *_):
         self.interrupted = True
 
-    def say(self, text: str, end: str = "\n"):
+    def say(self, text, end="\n"):
         with self.log.open("a") as log:
             log.write(text + end)
 
-    def chosen(self) -> list[str]:
+    def chosen(self):
         wanted = (self.given.kernel_name or "regex:").removeprefix("regex:")
         launches = [name for name in kernels() if re.search(wanted, name)][self.given.launch_skip :]
         return launches[: self.given.launch_count]
@@ -113,10 +112,10 @@ class StandIn:
         shutil.copyfile(os.environ["STAND_IN_REPORT"], self.report)
         self.say(f"==PROF== Report: {self.report}")
 
-    def profile(self, index: int, name: str):
+    def profile(self, index, name):
         self.say(f'==PROF== Profiling "{cut(name)}" - {index}: 0%....50%....100% - {PASSES} passes')
 
-    def shut_down(self, code: int = 9) -> int:
+    def shut_down(self, code=9):
         self.say("==PROF== Trying to shutdown target application")
         self.application.kill()
         self.application.wait()
@@ -124,7 +123,7 @@ class StandIn:
         self.say("==ERROR== An error occurred while trying to profile.")
         return code
 
-    def finish(self, profiled: int) -> int:
+    def finish(self, profiled):
         code = self.application.wait()
         self.say(f"==PROF== Disconnected from process {self.application.pid}")
         if code:
@@ -138,7 +137,7 @@ class StandIn:
                 self.say("Available Kernels:" + listed)
         return code
 
-    def run(self) -> int:
+    def run(self):
         self.say(f"==PROF== Connected to process {self.application.pid} (/usr/bin/python3.12)")
         *before, last = self.chosen() or [""]
         if self.play in REFUSALS:
@@ -155,14 +154,14 @@ class StandIn:
             return self.hang(before, last)
         return self.to_the_end()
 
-    def fail(self, name: str) -> int:
+    def fail(self, name):
         self.say(FAILURES[self.play])
         self.say(f'==ERROR== Failed to profile "{cut(name)}" in process {self.application.pid}')
         code = self.shut_down()
         self.say("==WARNING== No kernels were profiled.")
         return code
 
-    def launch_failed(self, before: list[str], last: str) -> int:
+    def launch_failed(self, before, last):
         for index, name in enumerate(before):
             self.profile(index, name)
         self.say(f'==PROF== Profiling "{cut(last)}" - {len(before)}: 0%....50%....100% - 1 pass')
@@ -171,7 +170,7 @@ class StandIn:
         self.write()  # the failing launch is in it, with NaN for every metric
         return code
 
-    def to_the_end(self) -> int:
+    def to_the_end(self):
         chosen = self.chosen()
         for index, name in enumerate(chosen):
             self.profile(index, name)
@@ -181,7 +180,7 @@ class StandIn:
             self.application.kill()
         return self.finish(len(chosen))
 
-    def hang(self, before: list[str], last: str) -> int:
+    def hang(self, before, last):
         """Never end by itself. "hang" answers an interrupt as ncu does; "deaf" does not."""
         for index, name in enumerate(before):
             self.profile(index, name)
@@ -196,11 +195,11 @@ class StandIn:
         return code
 
 
-def kernels() -> list[str]:
+def kernels():
     return [name for name in os.environ.get("STAND_IN_KERNELS", "").split(",") if name]
 
 
-def cut(name: str) -> str:
+def cut(name):
     return name if len(name) <= CUT + 3 else name[:CUT] + "..."
 
 

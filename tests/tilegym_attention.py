@@ -1,16 +1,15 @@
 """Attention and mixture-of-experts operators of TileGym, with what PyTorch gives for them in double precision."""
 
 import math
-from typing import Any
 
 import torch
 
-from tilegym_references import BF16, FP16, FP32, TF32_EPSILON, Check, Shape, Tensor, values
+from tilegym_references import BF16, FP16, FP32, TF32_EPSILON, Check, values
 
 Heads = tuple[int, int, int, int, int, int]  # batch, query heads, key heads, queries, keys, size
 
 
-def weighted(scores: Tensor, mask: Tensor | None, v: Tensor, sinks: Tensor | None = None) -> Tensor:
+def weighted(scores, mask, v, sinks=None):
     """softmax(scores) @ v, where `mask` is true; `sinks` are extra scores (heads, 1, 1) without a value."""
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
@@ -19,41 +18,39 @@ def weighted(scores: Tensor, mask: Tensor | None, v: Tensor, sinks: Tensor | Non
     return torch.softmax(scores, -1)[..., : v.shape[-2]] @ v
 
 
-def heads_of(shape: Heads, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+def heads_of(shape, dtype):
     batch, heads, kv_heads, queries, keys, size = shape
     q = values(batch, heads, queries, size, dtype=dtype)
     return (q, values(batch, kv_heads, keys, size, dtype=dtype), values(batch, kv_heads, keys, size, dtype=dtype))
 
 
-def repeated(x: Tensor, heads: int) -> Tensor:
+def repeated(x, heads):
     return x.double().repeat_interleave(heads // x.shape[1], 1)
 
 
-def scores_of(q: Tensor, k: Tensor, scale: float) -> Tensor:
+def scores_of(q, k, scale):
     return q.double() @ repeated(k, q.shape[1]).mT * scale
 
 
-def positions(queries: int, keys: int) -> Tensor:
+def positions(queries, keys):
     """How far each query is after each key; the last query is at the last key."""
     return (torch.arange(queries)[:, None] + keys - queries) - torch.arange(keys)
 
 
-def attention(shape: Heads, dtype: torch.dtype, *, causal: bool = True, **more: Any) -> Check:
+def attention(shape, dtype, *, causal=True, **more):
     q, k, v = heads_of(shape, dtype)
     mask = positions(shape[3], shape[4]) >= 0 if causal else None
     expected = weighted(scores_of(q, k, shape[5] ** -0.5), mask, repeated(v, shape[1]))
     return Check("attention:tile_fmha", (q, k, v), expected, {"is_causal": causal}, units=2, **more)
 
 
-def attention_decode(
-    shape: Heads, dtype: torch.dtype, *, faults: frozenset[str] = frozenset(), **options: Any
-) -> Check:
+def attention_decode(shape, dtype, *, faults=frozenset(), **options):
     q, k, v = heads_of(shape, dtype)
     expected = weighted(scores_of(q, k, 0.1), None, repeated(v, shape[1]))
     return Check("flash_decode:fmha_decode", (q, k, v, 0.1), expected, options, units=2, faults=faults)
 
 
-def gemma(shape: Heads, dtype: torch.dtype, *, window: int = 0, cap: float | None = None, **more: Any) -> Check:
+def gemma(shape, dtype, *, window=0, cap=None, **more):
     """Prefill, or decoding where there is one query."""
     q, k, v = heads_of(shape, dtype)
     scores, after = scores_of(q, k, shape[5] ** -0.5), positions(shape[3], shape[4])
@@ -66,7 +63,7 @@ def gemma(shape: Heads, dtype: torch.dtype, *, window: int = 0, cap: float | Non
     return Check(operator, (q, k, v), weighted(scores, mask, repeated(v, shape[1])), options, units=2, **more)
 
 
-def sink_attention(shape: Heads, dtype: torch.dtype, *, window: int | None = None, **more: Any) -> Check:
+def sink_attention(shape, dtype, *, window=None, **more):
     """Arguments are (batch, length, heads, size); decoding where there is one query.
 
     Decoding rounds the sum of each split to `dtype`, hence the tolerance.
@@ -84,7 +81,7 @@ def sink_attention(shape: Heads, dtype: torch.dtype, *, window: int | None = Non
     return Check(f"{name}:{name}", (*arguments, 0.125, window, start), expected, units=2 if queries > 1 else 4, **more)
 
 
-def window_attention(shape: Heads, dtype: torch.dtype, window: int) -> Check:
+def window_attention(shape, dtype, window):
     q, k, v = heads_of(shape, dtype)
     after = positions(shape[3], shape[4])
     mask = (after >= 0) & (after < window)
@@ -92,7 +89,7 @@ def window_attention(shape: Heads, dtype: torch.dtype, window: int) -> Check:
     return Check("experimental.swa_attention:tile_swa_attention", (q, k, v, window), expected, units=2)
 
 
-def mla(shape: Heads, dtype: torch.dtype, extra: int, **more: Any) -> Check:
+def mla(shape, dtype, extra, **more):
     """Each head has `extra` more elements of query and key; these keys are one for all heads."""
     q, k, v = heads_of(shape, dtype)
     batch, heads, _, queries, keys, size = shape
@@ -103,7 +100,7 @@ def mla(shape: Heads, dtype: torch.dtype, extra: int, **more: Any) -> Check:
     return Check("mla:tile_mla", (q, k, v, qpe, kpe, True, None), expected, units=2, **more)
 
 
-def mla_decoding(shape: Shape, dtype: torch.dtype, *, split: bool, **more: Any) -> Check:
+def mla_decoding(shape, dtype, *, split, **more):
     """`shape` is (batch, heads, keys, size, extra)."""
     batch, heads, keys, size, extra = shape
     q, qpe = values(batch, heads, size, dtype=dtype), values(batch, heads, extra, dtype=dtype)
@@ -116,7 +113,7 @@ def mla_decoding(shape: Shape, dtype: torch.dtype, *, split: bool, **more: Any) 
     return Check("mla_decoding:mla_decoding", (q, qpe, kv, kpe, None), (expected, sums), units=2, **more)
 
 
-def sparse_mla(shape: Heads, dtype: torch.dtype, chosen: int) -> Check:
+def sparse_mla(shape, dtype, chosen):
     """Each query looks at `chosen` keys of its own, of which those after it do not count."""
     batch, heads, kv_heads, queries, keys, size = shape
     q, k, v = heads_of(shape, dtype)
@@ -132,7 +129,7 @@ def sparse_mla(shape: Heads, dtype: torch.dtype, chosen: int) -> Check:
     return Check("experimental.sparse_mla:tile_sparse_mla", (q, k, v, indices, qpe, kpe), expected, units=2)
 
 
-def delta_rule(shape: Shape, dtype: torch.dtype, *, chunked: bool, tuned: bool = True, **options: Any) -> Check:
+def delta_rule(shape, dtype, *, chunked, tuned=True, **options):
     """`shape` is (batch, length, heads, size, size of a value)."""
     batch, length, heads, size, width = shape
     q, k = (torch.nn.functional.normalize(values(batch, length, heads, size), dim=-1) for _ in range(2))
@@ -162,7 +159,7 @@ def delta_rule(shape: Shape, dtype: torch.dtype, *, chunked: bool, tuned: bool =
     )
 
 
-def moe_align(shape: Shape, experts: int, block: int) -> Check:
+def moe_align(shape, experts, block):
     """`shape` is (tokens, choices). The experts of the blocks are not compared."""
     chosen = torch.rand(shape[0], experts).argsort(-1)[:, : shape[1]].int().contiguous()
     counts = torch.bincount(chosen.flatten(), minlength=experts)
@@ -175,7 +172,7 @@ def moe_align(shape: Shape, experts: int, block: int) -> Check:
     return Check("moe_align_block:moe_align_block_size", (chosen, block, experts), expected, epsilon=0.0)
 
 
-def fused_moe(shape: Shape, dtype: torch.dtype, **more: Any) -> Check:
+def fused_moe(shape, dtype, **more):
     """`shape` is (tokens, experts, choices, width, depth). The result is the third argument."""
     tokens, experts, choices, n, k = shape
     x, weights = values(tokens, k, dtype=dtype), values(experts, n, k, dtype=dtype)

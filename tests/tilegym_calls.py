@@ -23,85 +23,85 @@ class Call:
     tuned: int = 0
 
     @property
-    def function(self) -> str:
+    def function(self):
         """The operator as a path; a function of this file is one as well."""
         own = self.operator in ("backward", "untuned")
         return f"{__file__}:{self.operator}" if own else f"tilegym.ops.cutile.{self.operator}"
 
     @property
-    def arguments(self) -> Callable[[], Any]:
+    def arguments(self):
         """What makes the arguments, in a form that can be sent to a child."""
         return partial(arguments_of, self.name)
 
 
-def arguments_of(name: str) -> Any:
+def arguments_of(name):
     return next(call.make() for call in CALLS if call.name == name)
 
 
-def operator_at(path: str) -> Callable[..., Any]:
+def operator_at(path):
     module, _, name = path.partition(":")
     return getattr(import_module(f"tilegym.ops.cutile.{module}"), name)
 
 
-def backward(path: str, *arguments: Any):
+def backward(path, *arguments):
     result = operator_at(path)(*arguments)
     result.backward(torch.ones_like(result))
 
 
-def untuned(path: str, *arguments: Any):
+def untuned(path, *arguments):
     """A call as it is made where TileGym is told not to tune."""
     with patch.dict(os.environ, {"TILEGYM_DISABLE_AUTOTUNE": "1"}):
         operator_at(path)(*arguments)
 
 
-def new(*shape: int, dtype: torch.dtype = BF16, grad: bool = False) -> torch.Tensor:
+def new(*shape, dtype=BF16, grad=False):
     return torch.empty(shape, dtype=dtype, device="cuda", requires_grad=grad)
 
 
-def zeros(*shape: int, dtype: torch.dtype = INT32) -> torch.Tensor:
+def zeros(*shape, dtype=INT32):
     return torch.zeros(shape, dtype=dtype, device="cuda")
 
 
-def rms_norm(*, grad: bool = False) -> tuple[Any, ...]:
+def rms_norm(*, grad=False):
     return (new(4096, 4096, grad=grad), (4096,), new(4096, grad=grad), 1e-6)
 
 
-def layer_norm() -> tuple[Any, ...]:
+def layer_norm():
     return (new(4096, 1024), (1024,), new(1024), new(1024), 1e-5)
 
 
-def pair(*, grad: bool = False) -> tuple[Any, ...]:
+def pair(*, grad=False):
     return (new(4096, 4096, grad=grad), new(4096, 4096, grad=grad))
 
 
-def bmm() -> tuple[Any, ...]:
+def bmm():
     return (new(8, 1024, 512, dtype=FP16), new(8, 512, 1024, dtype=FP16))
 
 
-def group_gemm() -> tuple[Any, ...]:
+def group_gemm():
     rows = (256, 512, 1024)
     return ([new(n, 512) for n in rows], [new(512, 256) for _ in rows])
 
 
-def heads(length: int = 1024, *, grad: bool = False) -> tuple[Any, ...]:
+def heads(length=1024, *, grad=False):
     return (new(2, 32, length, 128, grad=grad), *(new(2, 8, 1024, 128, grad=grad) for _ in range(2)))
 
 
-def attention_sink(length: int) -> tuple[Any, ...]:
+def attention_sink(length):
     kv = (2, 512, 8, 64)
     return (new(2, length, 8, 4, 64), new(*kv), new(*kv), new(32), 0.125, None, zeros(1))
 
 
-def mla() -> tuple[Any, ...]:
+def mla():
     shape = (2, 16, 1024)
     return (*(new(*shape, 128) for _ in range(3)), new(*shape, 64), new(2, 1, 1024, 64), True, None)
 
 
-def mla_decoding() -> tuple[Any, ...]:
+def mla_decoding():
     return (new(2, 16, 512), new(2, 16, 64), new(2, 1024, 512), new(2, 1024, 64), None)
 
 
-def fused_moe() -> tuple[Any, ...]:
+def fused_moe():
     tokens, experts, top_k, n, k = 256, 8, 2, 512, 512
     padded = tokens * top_k + experts * 64
     tensors = (new(tokens, k), new(experts, n, k), new(tokens, top_k, n), None, None, new(tokens, top_k, dtype=FP32))
@@ -110,20 +110,20 @@ def fused_moe() -> tuple[Any, ...]:
     return (*tensors, *routing, False, top_k, config, None, False)
 
 
-def delta_rule(length: int = 256) -> tuple[Any, ...]:
+def delta_rule(length=256):
     shape = (2, length, 8)
     return (*(new(*shape, 128) for _ in range(3)), new(*shape, dtype=FP32), new(*shape))
 
 
-def persistent_delta_rule() -> dict[str, Any]:
+def persistent_delta_rule():
     return dict(zip(("query", "key", "value", "g", "beta"), delta_rule(), strict=True)) | {"persistent": True}
 
 
-def window_attention() -> dict[str, Any]:
+def window_attention():
     return {name: new(1, 8, 1024, 128, dtype=FP16) for name in "qkv"} | {"window_size": 256}
 
 
-def sparse_mla() -> tuple[Any, ...]:
+def sparse_mla():
     q, k, v = new(1, 16, 1024, 128), new(1, 1, 1024, 128), new(1, 1, 1024, 128)
     return (q, k, v, zeros(1, 1024, 1, 512), new(1, 16, 1024, 64), new(1, 1, 1024, 64))
 

@@ -1,7 +1,6 @@
 """Calls of TileGym's operators that are small enough to be emulated: ragged, single, masked, and what is at fault."""
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import product
@@ -14,7 +13,7 @@ import tilegym_attention as attend
 import tilegym_gradients as gradients
 import tilegym_references as plain
 import tilegym_streams as streams
-from tilegym_references import BF16, FP16, FP32, Build, Check
+from tilegym_references import BF16, FP16, FP32, Build
 
 ALL, HALF, ONE = (FP32, FP16, BF16), (FP16, BF16), (BF16,)
 ROWS = ((4, 64), (5, 100), (3, 1000))
@@ -29,7 +28,7 @@ class Case:
     dtype: torch.dtype | None
     options: dict[str, Any] = field(default_factory=dict)
 
-    def check(self) -> Check:
+    def check(self):
         """The arguments, the same every time, and what is expected."""
         torch.manual_seed(0)
         if self.dtype is None:
@@ -37,10 +36,10 @@ class Case:
         return self.build(self.shape, self.dtype, **self.options)
 
     @property
-    def name(self) -> str:
+    def name(self):
         return "-".join(map(str, self._words()))
 
-    def _words(self) -> Iterator[Any]:
+    def _words(self):
         yield self.build.__name__
         yield str(self.shape).replace(" ", "").replace("),(", "x").strip("()").replace(",", "x")
         yield str(self.dtype).removeprefix("torch.")
@@ -48,17 +47,17 @@ class Case:
         yield from (f"{key}={self.options[key]}" for key in self.options if key in shown)
 
 
-def cases(build: Build, shapes: Any, dtypes: Any, **options: Any) -> list[Case]:
+def cases(build, shapes, dtypes, **options):
     """One call for each shape and dtype."""
     return [Case(build, shape, dtype, options) for shape, dtype in product(shapes, dtypes)]
 
 
-def moe_align(arguments: tuple[Any, ...]) -> Check:
+def moe_align(arguments):
     """The number of blocks is not known before: those beyond it have no expert, and nothing reads them."""
     return replace(attend.moe_align(*arguments), faults=frozenset({"unwritten"}))
 
 
-def called(check: Check) -> Any:
+def called(check):
     """Call the operator; gives its result, the gradients, or the result that it was given to write."""
     module, _, function = check.operator.partition(":")
     operator = getattr(import_module(f"tilegym.ops.cutile.{module}"), function)
@@ -80,7 +79,7 @@ class Compared:
     dtype: str
 
 
-def compared(given: Any, expected: Any, check: Check) -> Iterator[Compared]:
+def compared(given, expected, check):
     """Every tensor of a result beside what is expected of it."""
     if isinstance(expected, tuple | list):
         for one, other in zip(given, expected, strict=False):

@@ -1,17 +1,11 @@
 """The gradients of TileGym's operators that have a backward kernel, and PyTorch's own in double precision."""
 
-from collections.abc import Callable
-from typing import Any
-
-import torch
 from torch.nn import functional
 
-from tilegym_references import Check, Shape, Tensor, values
+from tilegym_references import Check, values
 
 
-def gradients(
-    operator: str, given: tuple[Tensor, ...], reference: Callable[..., Tensor], *more: Any, **options: Any
-) -> Check:
+def gradients(operator, given, reference, *more, **options):
     """The gradient of each tensor of `given`, after which the arguments `more` follow."""
     exact = [x.double().requires_grad_() for x in given]
     result = reference(*exact)
@@ -21,7 +15,7 @@ def gradients(
     return Check(operator, arguments, tuple(x.grad for x in exact), gradient=gradient, **options)
 
 
-def rms_norm(shape: Shape, dtype: torch.dtype) -> Check:
+def rms_norm(shape, dtype):
     x, weight = values(*shape, dtype=dtype), values(shape[-1], dtype=dtype)
     check = gradients(
         "rms_norm:rms_norm", (x, weight), lambda x, weight: functional.rms_norm(x, shape[-1:], weight, 1e-6), units=4
@@ -30,39 +24,39 @@ def rms_norm(shape: Shape, dtype: torch.dtype) -> Check:
     return Check(check.operator, (x, shape[-1:], weight, 1e-6), check.expected, units=4, gradient=check.gradient)
 
 
-def silu_and_mul(shape: Shape, dtype: torch.dtype) -> Check:
+def silu_and_mul(shape, dtype):
     x = values(*shape, dtype=dtype)
     return gradients("silu_and_mul:silu_and_mul", (x,), _gated, units=2)
 
 
-def _gated(x: Tensor) -> Tensor:
+def _gated(x):
     gate, up = x.chunk(2, -1)
     return functional.silu(gate) * up
 
 
-def swiglu(shape: Shape, dtype: torch.dtype) -> Check:
+def swiglu(shape, dtype):
     pair = (values(*shape, dtype=dtype), values(*shape, dtype=dtype))
     return gradients("swiglu:swiglu", pair, lambda gate, up: functional.silu(gate) * up, units=2)
 
 
-def geglu(shape: Shape, dtype: torch.dtype) -> Check:
+def geglu(shape, dtype):
     """TileGym adds the exact density to an approximate distribution, hence the tolerance, for every dtype."""
     x = values(*shape, dtype=dtype)
     return gradients("activation.geglu:geglu", (x,), _geglu, -1, "tanh", epsilon=2.0**-7)
 
 
-def _geglu(x: Tensor) -> Tensor:
+def _geglu(x):
     left, right = x.chunk(2, -1)
     return left * functional.gelu(right, approximate="tanh")
 
 
-def attention(shape: tuple[int, ...], dtype: torch.dtype, *, causal: bool = True, **more: Any) -> Check:
+def attention(shape, dtype, *, causal=True, **more):
     """`shape` is (batch, query heads, key heads, length, size)."""
     batch, heads, kv_heads, length, size = shape
     q = values(batch, heads, length, size, dtype=dtype)
     k, v = (values(batch, kv_heads, length, size, dtype=dtype) for _ in range(2))
 
-    def reference(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def reference(q, k, v):
         return functional.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=True)
 
     return gradients("attention:tile_fmha_with_backward", (q, k, v), reference, None, causal, units=4, **more)

@@ -1,7 +1,7 @@
 """What TileGym's operators should give: small arguments, and the result that PyTorch gives in double precision."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,46 +37,46 @@ class Check:
     faults: frozenset[str] = frozenset()
 
 
-def values(*shape: int, dtype: torch.dtype = FP32) -> Tensor:
+def values(*shape, dtype=FP32):
     return torch.randn(shape).to(dtype)
 
 
-def softmax(shape: Shape, dtype: torch.dtype, **options: Any) -> Check:
+def softmax(shape, dtype, **options):
     x = values(*shape, dtype=dtype)
     return Check("softmax:softmax", (x,), torch.softmax(x.double(), -1), options)
 
 
-def rms_norm(shape: Shape, dtype: torch.dtype, mode: str, offset: float = 0.0) -> Check:
+def rms_norm(shape, dtype, mode, offset=0.0):
     x, weight = values(*shape, dtype=dtype), values(shape[-1], dtype=dtype)
     expected = functional.rms_norm(x.double(), shape[-1:], weight.double() + offset, 1e-6)
     return Check("rms_norm:rms_norm", (x, shape[-1:], weight, 1e-6), expected, {"mode": mode, "offset": offset})
 
 
-def layer_norm(shape: Shape, dtype: torch.dtype) -> Check:
+def layer_norm(shape, dtype):
     x, weight, bias = (values(*shape, dtype=dtype), values(shape[-1], dtype=dtype), values(shape[-1], dtype=dtype))
     expected = functional.layer_norm(x.double(), shape[-1:], weight.double(), bias.double(), 1e-5)
     return Check("layer_norm_legacy:layer_norm_legacy", (x, shape[-1:], weight, bias, 1e-5), expected, units=2)
 
 
-def persistent_layer_norm(shape: Shape, dtype: torch.dtype) -> Check:
+def persistent_layer_norm(shape, dtype):
     """Its result is bfloat16 whatever it is given."""
     check = layer_norm(shape, dtype)
     operator = "layer_norm_legacy:persistent_layer_norm"
     return Check(operator, check.arguments, (check.expected,), epsilon=2.0**-7)
 
 
-def silu_and_mul(shape: Shape, dtype: torch.dtype) -> Check:
+def silu_and_mul(shape, dtype):
     x = values(*shape, dtype=dtype)
     gate, up = x.double().chunk(2, -1)
     return Check("silu_and_mul:silu_and_mul", (x,), functional.silu(gate) * up, units=2)
 
 
-def swiglu(shape: Shape, dtype: torch.dtype) -> Check:
+def swiglu(shape, dtype):
     gate, up = values(*shape, dtype=dtype), values(*shape, dtype=dtype)
     return Check("swiglu:swiglu", (gate, up), functional.silu(gate.double()) * up.double(), units=2)
 
 
-def geglu(shape: Shape, dtype: torch.dtype, approximate: str) -> Check:
+def geglu(shape, dtype, approximate):
     """TileGym approximates the error function by the hyperbolic tangent even where it is not asked to."""
     x = values(*shape, dtype=dtype)
     left, right = x.double().chunk(2, -1)
@@ -84,19 +84,19 @@ def geglu(shape: Shape, dtype: torch.dtype, approximate: str) -> Check:
     return Check("activation.geglu:geglu", (x,), expected, {"approximate": approximate}, units=2)
 
 
-def gelu(shape: Shape, dtype: torch.dtype, approximate: str) -> Check:
+def gelu(shape, dtype, approximate):
     """As `geglu`: the hyperbolic tangent in both cases."""
     x = values(*shape, dtype=dtype)
     expected = functional.gelu(x.double(), approximate="tanh")
     return Check("activation.gelu:gelu", (x,), expected, {"approximate": approximate}, units=2)
 
 
-def relu(shape: Shape, dtype: torch.dtype) -> Check:
+def relu(shape, dtype):
     x = values(*shape, dtype=dtype)
     return Check("activation.relu:relu", (x,), functional.relu(x.double()), units=0)
 
 
-def rope(shape: Shape, dtype: torch.dtype, kv_heads: int, partial: float = 1.0, batches: int = 1) -> Check:
+def rope(shape, dtype, kv_heads, partial=1.0, batches=1):
     """`shape` is (batch, heads, length, size); the first `partial` of each head is rotated."""
     batch, _, length, size = shape
     rotated = int(size * partial)
@@ -108,20 +108,20 @@ def rope(shape: Shape, dtype: torch.dtype, kv_heads: int, partial: float = 1.0, 
     return Check("rope:apply_rope_base", (q, k, cos, sin), expected, options, units=2)
 
 
-def _rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def _rotated(x, cos, sin):
     turned, rest = x.split([cos.shape[-1], x.shape[-1] - cos.shape[-1]], -1)
     low, high = turned.chunk(2, -1)
     return torch.cat([turned * cos + torch.cat([-high, low], -1) * sin, rest], -1)
 
 
-def _operands(left: Shape, right: Shape, dtype: torch.dtype, transposed: str) -> tuple[Tensor, Tensor, Tensor]:
+def _operands(left, right, dtype, transposed):
     """Two operands and their product; those in `transposed` lie in memory the other way round."""
     a, b = values(*left, dtype=dtype), values(*right, dtype=dtype)
     given = (x.mT.contiguous() if name in transposed else x for name, x in (("a", a), ("b", b)))
     return *given, a.double() @ b.double()
 
 
-def matmul(shape: Shape, dtype: torch.dtype, *, transposed: str = "", persistent: bool = False) -> Check:
+def matmul(shape, dtype, *, transposed="", persistent=False):
     """`shape` is (M, N, K). float32 is multiplied as tfloat32."""
     m, n, k = shape
     a, b, expected = _operands((m, k), (k, n), dtype, transposed)
@@ -129,7 +129,7 @@ def matmul(shape: Shape, dtype: torch.dtype, *, transposed: str = "", persistent
     return Check("matmul:matmul", (a, b), expected, options, epsilon=TF32_EPSILON if dtype == FP32 else None)
 
 
-def bmm(shape: Shape, dtype: torch.dtype, *, transposed: str = "", persistent: bool = True) -> Check:
+def bmm(shape, dtype, *, transposed="", persistent=True):
     """`shape` is (batch, M, N, K)."""
     batch, m, n, k = shape
     a, b, expected = _operands((batch, m, k), (batch, k, n), dtype, transposed)
@@ -137,7 +137,7 @@ def bmm(shape: Shape, dtype: torch.dtype, *, transposed: str = "", persistent: b
     return Check("bmm:bmm", (a, b), expected, options | {"static_persistent": persistent}, units=2)
 
 
-def group_gemm(shapes: Sequence[Shape], dtype: torch.dtype, *, transposed: bool = False) -> Check:
+def group_gemm(shapes, dtype, *, transposed=False):
     """`shapes` are (M, N, K) of each product."""
     left = [values(m, k, dtype=dtype) for m, _, k in shapes]
     right = [values(k, n, dtype=dtype) for _, n, k in shapes]
@@ -147,7 +147,7 @@ def group_gemm(shapes: Sequence[Shape], dtype: torch.dtype, *, transposed: bool 
     return Check("group_gemm:group_gemm", (left, right), expected, {"transpose_b": transposed})
 
 
-def dropout(shape: Shape, dtype: torch.dtype, probability: float) -> Check:
+def dropout(shape, dtype, probability):
     """TileGym's own hash of the position decides what is kept; 32-bit arithmetic wraps in it."""
     x = values(*shape, dtype=dtype)
     mixed = 7 * 2654435761
@@ -160,11 +160,11 @@ def dropout(shape: Shape, dtype: torch.dtype, probability: float) -> Check:
     return Check("dropout:dropout", (x, 7, probability), expected)
 
 
-def _wrapped(x: Tensor) -> Tensor:
+def _wrapped(x):
     return ((x + 2**31) % 2**32) - 2**31
 
 
-def splitk_reduce(shape: Shape, dtype: torch.dtype) -> Check:
+def splitk_reduce(shape, dtype):
     """`shape` is (batch, heads, splits, size); the sums are in powers of two."""
     parts, sums = values(*shape, dtype=dtype), values(*shape[:3])
     weights = torch.softmax(sums.double() * math.log(2), -1)
@@ -173,7 +173,7 @@ def splitk_reduce(shape: Shape, dtype: torch.dtype) -> Check:
     return Check("splitk_reduce:splitk_reduce", (parts, sums, given, 1024), expected, units=2)
 
 
-def cross_entropy(shape: Shape, dtype: torch.dtype, **options: Any) -> Check:
+def cross_entropy(shape, dtype, **options):
     """`shape` is (rows, width, vocabulary); every third row is ignored. The logits are rounded to `dtype`."""
     rows, width, vocabulary = shape
     x, weight = values(rows, width, dtype=dtype), values(vocabulary, width, dtype=dtype)
@@ -184,7 +184,7 @@ def cross_entropy(shape: Shape, dtype: torch.dtype, **options: Any) -> Check:
     return Check(operator, (x, weight, target), expected, options, epsilon=torch.finfo(dtype).eps)
 
 
-def nvfp4(shape: Shape, dtype: torch.dtype) -> Check:
+def nvfp4(shape, dtype):
     """Blocks of 16 elements that hold only values of the format, so that each has scale 1 and none is rounded."""
     steps = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
     codes = torch.randint(16, shape)
@@ -195,7 +195,7 @@ def nvfp4(shape: Shape, dtype: torch.dtype) -> Check:
     return Check(operator, (x,), (packed, _swizzled_ones(shape)), epsilon=0.0, target="sm_100")
 
 
-def _swizzled_ones(shape: Shape) -> Tensor:
+def _swizzled_ones(shape):
     """The scale 1 in float8_e4m3fn for each block, as tiles of 128 rows by 4 blocks in cuBLAS's order."""
     rows, blocks = -(-shape[0] // 128) * 128, -(-shape[1] // 64) * 4
     scales = torch.zeros(rows, blocks, dtype=torch.int64)

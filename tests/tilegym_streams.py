@@ -1,13 +1,11 @@
 """TileGym's operators on several residual streams, with what PyTorch gives for them in double precision."""
 
-from typing import Any
-
 import torch
 
-from tilegym_references import TF32_EPSILON, Check, Shape, values
+from tilegym_references import TF32_EPSILON, Check, values
 
 
-def mhc_gemm(shape: Shape, dtype: torch.dtype, streams: int, **options: Any) -> Check:
+def mhc_gemm(shape, dtype, streams, **options):
     """`shape` is (M, N, K). x @ w over the root mean square of x, with a factor and an activation for each part."""
     (m, n, k), sizes = shape, [streams, streams, shape[1] - 2 * streams]
     x, w, bias = values(m, k, dtype=dtype), values(k, n, dtype=dtype), values(n, dtype=dtype)
@@ -20,7 +18,7 @@ def mhc_gemm(shape: Shape, dtype: torch.dtype, streams: int, **options: Any) -> 
     return Check(operator, (x, w, streams, 0.1, 0.2, 0.3, bias), expected, options, epsilon=epsilon)
 
 
-def mhc_residual(shape: Shape, dtype: torch.dtype, streams: int, **more: Any) -> Check:
+def mhc_residual(shape, dtype, streams, **more):
     """`shape` is (batch, width)."""
     batch, width = shape
     x, out = values(batch, streams * width, dtype=dtype), values(batch, width, dtype=dtype)
@@ -31,7 +29,7 @@ def mhc_residual(shape: Shape, dtype: torch.dtype, streams: int, **more: Any) ->
     return Check("experimental.mhc:mhc_apply_residual", arguments, expected.flatten(1), units=2, **more)
 
 
-def mhc_sinkhorn(shape: Shape, dtype: torch.dtype) -> Check:
+def mhc_sinkhorn(shape, dtype):
     """`shape` is (batch, streams)."""
     batch, streams = shape
     y = values(batch, 2 * streams + streams**2, dtype=dtype)

@@ -1,10 +1,8 @@
 """Candidates and runs to judge: what the tests of verdicts, of policies and of the end of a run share."""
 
-from typing import Any
-
 from kdiag.executors.decide import CandidateOutcome
 from kdiag.executors.stopping import Progress
-from kdiag.records import ConfigurationCheck, ConfigurationTiming, GateRecord, Iteration, VerdictName
+from kdiag.records import ConfigurationCheck, ConfigurationTiming, GateRecord, Iteration
 from kdiag.rules import load_policies
 
 TILEGYM = load_policies.load("tilegym")
@@ -17,17 +15,17 @@ COMPILED = GateRecord("compile", "passed")
 GOING = Progress(open_candidates=5, elapsed_s=1.0, headroom_pct=40.0)
 
 
-def timing(speedup: float, width: float = 0.002, floor: float = 0.003, name: str = "a") -> ConfigurationTiming:
+def timing(speedup, width=0.002, floor=0.003, name="a"):
     return ConfigurationTiming(name, speedup, 1.0, speedup, speedup - width, speedup + width, floor, 50)
 
 
-def outcome(*timings: ConfigurationTiming, **more: Any) -> CandidateOutcome:
+def outcome(*timings, **more):
     return CandidateOutcome(**({"gates": (COMPILED,), "checks": (RIGHT,), "timings": timings} | more))
 
 
-def row(n: int, verdict: VerdictName, speedup: float = 1.2) -> Iteration:
+def row(n, verdict, speedup=1.2):
     return Iteration(n, "E", str(n), "", "PASS", 1.0, speedup, verdict, "", timings=(timing(speedup),))
 
 
-def rows(*verdicts: VerdictName) -> list[Iteration]:
+def rows(*verdicts):
     return [row(0, "keep"), *(row(n, verdict) for n, verdict in enumerate(verdicts, 1))]

@@ -17,7 +17,7 @@ Change = tuple[str, ast.AST, str]  # operator, what is replaced, by what
 # ---- memory accesses
 
 
-def accesses(text: Text) -> Iterator[Change]:
+def accesses(text):
     for call in ast.walk(text.tree):
         name = called(call)
         if not isinstance(call, ast.Call) or name not in {"load", "store", "gather", "scatter", "atomic_add"}:
@@ -40,7 +40,7 @@ def accesses(text: Text) -> Iterator[Change]:
         yield from _bounds(text, call)
 
 
-def _bounds(text: Text, call: ast.Call) -> Iterator[Change]:
+def _bounds(text, call):
     if (mode := keyword(call, "padding_mode")) is not None:
         for other in ("ZERO", "NEG_INF", "UNDETERMINED"):
             yield "padding changed", mode, f"ct.PaddingMode.{other}"
@@ -65,7 +65,7 @@ OPERATORS: dict[type[ast.operator], str] = {
 COMPARISONS: dict[type[ast.cmpop], str] = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
 
 
-def arithmetic(text: Text) -> Iterator[Change]:
+def arithmetic(text):
     for node in ast.walk(text.tree):
         match node:
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
@@ -83,7 +83,7 @@ def arithmetic(text: Text) -> Iterator[Change]:
                 yield from _calls(text, node)
 
 
-def _calls(text: Text, call: ast.Call) -> Iterator[Change]:
+def _calls(text, call):
     name, of = called(call), text.of
     if name in FUNCTIONS and of(call.func).startswith("ct."):
         yield "function", call.func, f"ct.{FUNCTIONS[name]}"
@@ -95,7 +95,7 @@ def _calls(text: Text, call: ast.Call) -> Iterator[Change]:
     yield from ((operator, call, new) for operator, new in _rewritten(name, words, of(call)))
 
 
-def _rewritten(name: str, words: list[str], whole: str) -> Iterator[tuple[str, str]]:
+def _rewritten(name, words, whole):
     """What may become of a call as a whole, by its name; `words` are its positional arguments."""
     match name, words:
         case (("bid" | "num_blocks"), [axis]):
@@ -125,7 +125,7 @@ def _rewritten(name: str, words: list[str], whole: str) -> Iterator[tuple[str, s
 # ---- loops and statements
 
 
-def loops(text: Text) -> Iterator[Change]:
+def loops(text):
     for node in ast.walk(text.tree):
         if not isinstance(node, ast.For) or called(node.iter) != "range":
             continue
@@ -143,7 +143,7 @@ def loops(text: Text) -> Iterator[Change]:
         yield from _hoisted(text, node, begin)
 
 
-def _hoisted(text: Text, loop: ast.For, begin: str) -> Iterator[Change]:
+def _hoisted(text, loop, begin):
     """The first statement of the body in front of the loop: what it computes is stale from the second item on."""
     first, variable = loop.body[0], loop.target.id
     if not isinstance(first, ast.Assign) or len(loop.body) < 2:
@@ -158,7 +158,7 @@ def _hoisted(text: Text, loop: ast.For, begin: str) -> Iterator[Change]:
     yield ("stale across items", loop, f"{moved.source}\n{indent}{body[: relative[0]]}pass{body[relative[1] :]}")
 
 
-def statements(text: Text) -> Iterator[Change]:
+def statements(text):
     for function in text.tree.body:
         if not isinstance(function, ast.FunctionDef) or not function.decorator_list:
             continue
@@ -173,7 +173,7 @@ def statements(text: Text) -> Iterator[Change]:
             known.add(name)
 
 
-def launches(text: Text) -> Iterator[Change]:
+def launches(text):
     """The wrapper: grid, arguments, allocations."""
     for call in ast.walk(text.tree):
         if isinstance(call, ast.Call) and text.of(call.func) == "torch.zeros":
@@ -193,7 +193,7 @@ def launches(text: Text) -> Iterator[Change]:
         yield from _arguments(text, arguments)
 
 
-def _arguments(text: Text, arguments: ast.expr) -> Iterator[Change]:
+def _arguments(text, arguments):
     values = parts(arguments)
     for at in range(len(values) - 1):
         words = [text.of(value) for value in values]
@@ -205,7 +205,7 @@ def _arguments(text: Text, arguments: ast.expr) -> Iterator[Change]:
             yield "stale tile", value, f"{text.of(value)} * 2"
 
 
-def _assigned(text: Text, node: ast.expr) -> ast.expr:
+def _assigned(text, node):
     """What the wrapper assigns to a name, or the expression itself."""
     if isinstance(node, ast.Name):
         for one in ast.walk(text.tree):

@@ -58,11 +58,11 @@ class WrongEdit:
     after: str
     source: str = field(repr=False, compare=False)
 
-    def __str__(self) -> str:
+    def __str__(self):
         return f"{self.kernel}:{self.line}: {self.operator}: {self.before} -> {self.after}"
 
 
-def wrong_edits(kernel: str) -> list[WrongEdit]:
+def wrong_edits(kernel):
     """All wrong edits of one kernel, each source once."""
     text = Text(kernel_file(kernel).read_text())
     found: dict[str, WrongEdit] = {}
@@ -74,7 +74,7 @@ def wrong_edits(kernel: str) -> list[WrongEdit]:
     return list(found.values())
 
 
-def drawn(kernel: str, count: int, seed: int = 1) -> list[WrongEdit]:
+def drawn(kernel, count, seed=1):
     """At most `count` of a kernel's wrong edits, all operators in turn."""
     dice = random.Random(f"{kernel} {seed}")
     by_operator: dict[str, list[WrongEdit]] = {}
@@ -86,14 +86,14 @@ def drawn(kernel: str, count: int, seed: int = 1) -> list[WrongEdit]:
     return [edit for turn in zip_longest(*groups) for edit in turn if edit is not None][:count]
 
 
-def kernel_file(kernel: str) -> Path:
+def kernel_file(kernel):
     """The kernel's own file."""
     return FOLDERS[kernel] / (
         f"{kernel.removesuffix('_fp32').removesuffix('_bf16')}.py" if kernel in SMALL else "kernel.py"
     )
 
 
-def workload_text(kernel: str) -> str:
+def workload_text(kernel):
     """The kernel's workload: with small configurations alone, or with what only timing asks."""
     text = (FOLDERS[kernel] / "workload.py").read_text()
     return f"{text}\n\ndef edge_configs():\n    return {SMALL[kernel]!r}\n" if kernel in SMALL else text + UNTIMED

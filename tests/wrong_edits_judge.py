@@ -1,6 +1,5 @@
 """Judges wrong edits in one process, by the gates that run on the CPU: emulation first, which is the fastest here."""
 
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,7 @@ from kdiag.executors.gates.no_op import not_a_no_op
 from kdiag.loop.compiler import Compiler
 from kdiag.records import CompileFailure, ConfigurationCheck, EmulatedCase, EmulatedSource, EmulationCase, GateRecord
 from kdiag.workload import Workload, load_module, source_hash
-from wrong_edits import FOLDERS, WrongEdit, kernel_file, workload_text
+from wrong_edits import FOLDERS, kernel_file, workload_text
 
 TRIES = 3
 
@@ -48,13 +47,13 @@ class Judge:
         module = self.load(self.source)
         self.parent = {case: emulated(case, self.described, module, self.made) for case in self.cases}
 
-    def load(self, source: str) -> ModuleType:
+    def load(self, source):
         path = self.folder / source_hash(source)[:16] / kernel_file(self.kernel).name
         path.parent.mkdir(exist_ok=True)
         path.write_text(source)
         return load_module(path, search=self.folder)
 
-    def emulation(self, edit: WrongEdit, *, exact: bool) -> GateRecord:
+    def emulation(self, edit, *, exact):
         """The emulation gate's word, after as few cases as it takes."""
         record, whole = GateRecord("emulation", "could-not-run"), EmulatedSource(self.parent)
         ran: dict[EmulationCase, EmulatedCase] = {}
@@ -77,7 +76,7 @@ class Judge:
 
 
 @contextmanager
-def judges(folder: Path, kernels: Sequence[str] = tuple(FOLDERS)) -> Iterator[Mapping[str, Judge]]:
+def judges(folder, kernels=tuple(FOLDERS)):
     """A judge for each kernel, on one BLAS and one torch thread."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -88,7 +87,7 @@ def judges(folder: Path, kernels: Sequence[str] = tuple(FOLDERS)) -> Iterator[Ma
         torch.set_num_threads(threads)
 
 
-def no_ops(judge: Judge, edits: Sequence[WrongEdit]) -> list[GateRecord]:
+def no_ops(judge, edits):
     """The no-op gate's word on each edit. The compiler runs in children, several at a time; late ones are asked again."""
     compiler = Compiler(judge.workload, judge.workload.kernel_file.name, "sm_90", judge.folder / "compiled")
     sources = [judge.source, *(edit.source for edit in edits)]
