@@ -5,6 +5,8 @@ from typing import TypeVar, cast
 
 import libcst as cst
 
+from kdiag.executors.edits.syntax.walking import parents
+
 Changed = cst.CSTNode | cst.FlattenSentinel[cst.CSTNode] | cst.RemovalSentinel
 Change = Callable[[cst.CSTNode], Changed]
 
@@ -14,7 +16,20 @@ Node = TypeVar("Node", bound=cst.CSTNode)
 
 def rewrite(root: Node, changes: Mapping[cst.CSTNode, Change]) -> Node:
     """The tree with each of these nodes handed to its change, with what is inside changed already."""
-    return cast("Node", root.visit(_Changer(changes)))
+    return cast("Node", root.visit(_Changer(changes, _around(root, changes))))
+
+
+def _around(root: cst.CSTNode, changes: Mapping[cst.CSTNode, Change]) -> set[cst.CSTNode] | None:
+    """The nodes of a module that hold a changed one: LibCST copies what it visits. None for what is no module."""
+    if not isinstance(root, cst.Module):
+        return None
+    above, found = parents(root), set[cst.CSTNode]()
+    for changed in changes:
+        node: cst.CSTNode | None = changed
+        while node is not None and node not in found:
+            found.add(node)
+            node = above.get(node)
+    return found
 
 
 def to(new: Changed | None) -> Change:
@@ -51,9 +66,12 @@ def statement(line: str) -> cst.SimpleStatementLine:
 
 
 class _Changer(cst.CSTTransformer):
-    def __init__(self, changes: Mapping[cst.CSTNode, Change]) -> None:
+    def __init__(self, changes: Mapping[cst.CSTNode, Change], around: set[cst.CSTNode] | None) -> None:
         super().__init__()
-        self._changes = changes
+        self._changes, self._around = changes, around
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        return self._around is None or node in self._around
 
     def on_leave(  # type: ignore[override] # a statement may become several
         self, original_node: cst.CSTNode, updated_node: cst.CSTNode
