@@ -75,7 +75,7 @@ def _why_not_table(suggestions: list[Suggestion], verbose: bool) -> Table:
 def _what(suggestion: Suggestion, more: int) -> Text:
     """The variant in bold, and its title below it."""
     name = f"{suggestion.optimization} {suggestion.variant}".strip()
-    cause = f" (for {suggestion.cause})" if suggestion.applicable else ""
+    cause = f" (for {suggestion.cause})" if suggestion.applicable and suggestion.confidence else ""
     return Text.assemble((name, "bold"), (_plus(more), "dim"), "\n", (suggestion.title + cause, "dim"))
 
 
