@@ -41,10 +41,12 @@ def listening_to(kernel_file: Path, calls: Path) -> dict[str, str]:
 
 
 def heard(calls: Path) -> tuple[Call, ...]:
-    """The calls that were written there, each once; none if no pytest was listened to."""
-    lines = calls.read_text().splitlines() if calls.is_file() else []
-    rows = (json.loads(line) for line in lines)
-    found = {(function, json.dumps(told)): test for test, function, told in reversed([*rows])}
+    """The calls that were written there, each once; none if no pytest was listened to, or a line is torn."""
+    try:
+        rows = [json.loads(line) for line in calls.read_text().splitlines()]
+    except (FileNotFoundError, ValueError):
+        return ()
+    found = {(function, json.dumps(told)): test for test, function, told in reversed(rows)}
     return tuple(Call(test, function, told) for (function, told), test in reversed(found.items()))
 
 

@@ -52,13 +52,6 @@ def sources(tmp_path):
     return tmp_path / "parent", tmp_path / "candidate"
 
 
-def test_a_trial_pairs_parent_and_candidate(tmp_path, sources):
-    answer = bench(tmp_path, "pass", MEASURE).trial(*sources)
-    assert isinstance(answer, Trial)
-    (timing,) = answer.timings
-    assert (answer.passed, timing.speedup, timing.noise_floor, timing.samples) == (True, 2.0, 0.0, 3)
-
-
 # Speed-up by configuration, how far the machine's clock drifts from run to run, and how many rounds are measured.
 @pytest.mark.parametrize(
     ("speedups", "drift", "rounds"),

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -12,6 +12,7 @@ from kdiag.executors.bench import Baseline
 from kdiag.executors.command_bench import CommandBench
 from kdiag.executors.pytest_report import PLUGIN, heard, listening_to
 from kdiag.loop.compiler import Compiler, of_kernel
+from kdiag.loop.strategy import Strategy
 from kdiag.records import CompileFailure
 from kdiag.workload import CommandWorkload
 
@@ -25,8 +26,13 @@ def plain(x):
     return x.dtype, tuple(x.shape), x.stride(), x.requires_grad, x.tolist() if x.dtype == torch.int64 else None
 def many(x, lengths, dtype, *rest, flag=True, **more):
     told.add(str([*map(plain, (x, lengths, dtype, *rest)), flag, more]))
-def opaque(x):
+def tuned(n, tile=64, *, stages=2):
     pass
+def steps(n):
+    yield n
+class Layer:
+    def forward(self, n):
+        return tuned(n, 32)
 class Scale(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, by):
@@ -38,14 +44,19 @@ import torch, ops
 def test_many():
     x = torch.zeros(4, 6).t().requires_grad_()
     for _ in range(9):
-        ops.many(x, torch.tensor([3, 1]), torch.float16, [1, 2.5, None], "s", flag=False, shape=torch.Size([4]))
+        ops.many(x, torch.tensor([3]).expand(2), torch.float16, [1, 2.5, None], "s", flag=False, shape=torch.Size([4]))
 def test_scale():
     ops.Scale.apply(torch.ones(3, dtype=torch.bfloat16), 2)
     ops.Scale.apply(torch.ones(5, dtype=torch.bfloat16), 2)
 def test_told():
     print(sorted(ops.told))
 def test_opaque():
-    ops.opaque(object())
+    list(ops.steps(1))
+    ops.Layer().forward(1)
+    ops.tuned(torch.nested.nested_tensor([torch.ones(1)]))
+def test_sweep():
+    for n in range(99):
+        ops.tuned(n)
 """
 AGAIN = """
 import sys; sys.path.insert(0, ".")
@@ -53,7 +64,7 @@ import ops
 from pathlib import Path
 from kdiag.diagnose.capture.recorded import jobs
 from kdiag.executors.pytest_report import heard
-for job in jobs(ops, heard(Path("calls"))[:-1]): job()
+for job in jobs(ops, heard(Path("calls"))): job()
 print(sorted(ops.told))
 """
 BENCH = """
@@ -61,9 +72,9 @@ import contextlib, softmax, torch
 def test_right():
     pass
 def test_perf(record_property):
-    for rows in (1024, 2048) * 9:
+    for shape in ((7,), *((1024, 2048), (2048, 2048)) * 9):
         with contextlib.suppress(Exception):  # there may be no GPU
-            softmax.softmax(torch.zeros(rows, 2048))
+            softmax.softmax(torch.zeros(shape))
     record_property("benchmark", {"Cutile": {"forward": {"mean": 1.0, "median": 1.0}}})
 """
 
@@ -88,9 +99,10 @@ def test_calls_are_made_again_as_they_were_heard(tmp_path):
     pytest_s = ("-m", "pytest", "-q", "-s", "-p", PLUGIN.stem, "test_ops.py")
     lines = output(tmp_path, *pytest_s, **listening_to(tmp_path / "ops.py", tmp_path / "calls"))
     calls = heard(tmp_path / "calls")
-    names = [("test_many", "many"), *[("test_scale", "Scale.apply")] * 2, ("test_opaque", "opaque")]
+    names = [("test_many", "many"), *[("test_scale", "Scale.apply")] * 2]
+    names += [("test_opaque", name) for name in ("Layer.forward", "tuned", "tuned")] + [("test_sweep", "tuned")] * 64
     assert [(call.test, call.function) for call in calls] == names
-    assert calls[-1].arguments == '"an argument is a object"'
+    assert [call.arguments for call in calls[3:7:3]] == ['"an argument is a Layer"', '[[0], {"dict": {}}]']
     (tmp_path / "again.py").write_text(AGAIN)
     assert output(tmp_path, "again.py")[0] in [line.lstrip(".") for line in lines]
 
@@ -106,7 +118,9 @@ def test_what_cannot_be_called_again_is_told(tmp_path):
     with pytest.raises(WorkloadError, match="run, which test_a calls, cannot be called again: an argument is a Thing"):
         jobs(ModuleType("ops"), (opaque,))
     with pytest.raises(WorkloadError, match="no gone, which test_b calls"):
-        jobs(ModuleType("ops"), (gone,))
+        jobs(ModuleType("ops"), (opaque, gone))
+    (tmp_path / "calls").write_text('["test_a", "run", [[], {"dict": {}}]]\n["test_b')
+    assert heard(tmp_path / "calls") == ()
 
 
 @pytest.mark.compiler
@@ -120,11 +134,16 @@ def test_what_the_benchmark_launches_is_compiled(tmp_path):
     compiler = Compiler(workload, target.name, "sm_90", tmp_path / "candidates")
     source = target.read_text()
     assert isinstance(compiler.compile_one(source), CompileFailure)
+    Strategy(SimpleNamespace(compiler=compiler, ahead=SimpleNamespace(begin=pytest.fail)), None).foresee(source, ())
 
     measured = CommandBench(workload, tmp_path, target, None, (), lambda _report, _kernel: {}).baseline(original)
     assert isinstance(measured, Baseline)
     assert measured.passed
-    compiler.hear(measured.calls)
+    assert "no call" in compiler.hear((), source)
+    assert "no call of the benchmark can be made" in compiler.hear(measured.calls[:1], source)
+    assert "2 of 3 calls" in compiler.hear(measured.calls, source)
+    broken = source.replace("tile = 1", "assert rows < 2048; tile = 1")
+    assert isinstance(compiler.compile_one(broken), CompileFailure)
     wider = source.replace("(rows, 1, 1)", "(rows * 2, 1, 1)")
     assert wider != source
     for text, grids in ((source, [(1024, 1, 1), (2048, 1, 1)]), (wider, [(2048, 1, 1), (4096, 1, 1)])):

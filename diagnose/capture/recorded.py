@@ -21,16 +21,14 @@ SEQUENCES: dict[str, Callable[..., Any]] = {"list": list, "tuple": tuple, "Size"
 def jobs(module: ModuleType, calls: tuple[Call, ...]) -> list[Callable[[], object]]:
     """What makes each call, in order, its arguments included: tensors without values are of zeros.
 
-    Raises WorkloadError for a call whose arguments or whose function cannot be had.
+    Raises WorkloadError for a call whose function cannot be had, and if the arguments of none can.
     """
-    return [partial(_make, _function(module, call), json.loads(call.arguments)) for call in calls if _known(call)]
-
-
-def _known(call: Call) -> bool:
-    told = json.loads(call.arguments)
-    if isinstance(told, str):
-        raise WorkloadError(f"{call.function}, which {call.test} calls, cannot be called again: {told}.")
-    return True
+    told = [(call, json.loads(call.arguments)) for call in calls]
+    known = [(call, arguments) for call, arguments in told if not isinstance(arguments, str)]
+    if not known:
+        call, why = told[0]
+        raise WorkloadError(f"{call.function}, which {call.test} calls, cannot be called again: {why}.")
+    return [partial(_make, _function(module, call), arguments) for call, arguments in known]
 
 
 def _function(module: ModuleType, call: Call) -> Callable[..., object]:
@@ -55,7 +53,8 @@ def _value(told: Any) -> Any:
             span = 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) if all(shape) else 0
             made = torch.zeros(span, dtype=kind, device=device).as_strided(shape, strides)  # no page of it is touched
             if "values" in rest:
-                made.copy_(torch.tensor(rest["values"], dtype=kind, device=device))
+                once = tuple(slice(None if step else 1) for step in strides)
+                made[once].copy_(torch.tensor(rest["values"], dtype=kind, device=device)[once])
             return made.requires_grad_(grad)
         case {"dtype": name}:
             return getattr(torch, name)

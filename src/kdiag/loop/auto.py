@@ -29,6 +29,7 @@ from kdiag.records import ConfigurationTiming, Iteration, Observations, Suggesti
 from kdiag.reporters.commit_message import commit_message
 from kdiag.reporters.escalation import escalation
 from kdiag.reporters.terminal_auto import Terminal
+from kdiag.workload import CommandWorkload
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,8 @@ class Run:
         """Measure the unedited kernel, as row 0 of a new run. Raises KdiagError if it fails or is wrong."""
         started = time.monotonic()
         measured = baseline.measure(self.arena, self.original)
-        if measured.calls:
-            self.arena.compiler.hear(measured.calls)
+        if isinstance(self.arena.compiler.workload, CommandWorkload):
+            self.terminal.on_note(self.arena.compiler.hear(measured.calls, self.original))
         usual = self.arena.policy.target_pct_of_peak
         assert self.arena.bench is not None
         wanted = goal(self.options.target, usual, measured, self.arena.bench.gpu())

@@ -53,14 +53,28 @@ class Compiler:
         if isinstance(self.workload, Workload) or (self.workload is not None and self.workload.calls):
             paths = [self.path(source) for source in sources]
             return compile_workload(self.workload, paths, self.target, timeout_s=TIMEOUT_S)
-        missing = "there is no Python workload, and no benchmark was heard, to capture launches from"
+        missing = "there is no Python workload, and no call of a benchmark, to capture launches from"
         return [CompileFailure("unavailable", missing)] * len(sources)
 
-    def hear(self, calls: tuple[Call, ...]) -> None:
-        """Compile from now on what these calls of a benchmark launch; what was said without them is forgotten."""
-        assert isinstance(self.workload, CommandWorkload)
-        self.workload = replace(self.workload, calls=calls)
+    def hear(self, calls: tuple[Call, ...], original: str) -> str:
+        """Compile from now on what these calls of a benchmark launch; returns what to tell the user.
+
+        Calls that the original cannot make here are left out for every version; a version has to make all others.
+        """
+        if not calls:
+            return "no call of the kernel file was heard in the benchmark: candidates are run without being compiled"
+        whole, made = self._of(calls).compile_one(original), calls
+        if isinstance(whole, CompileFailure):
+            made = tuple(call for call in calls if launches_of(self._of((call,)).compile_one(original)))
+            if not made:
+                return f"no call of the benchmark can be made without a GPU: {whole.message}"
+        self.workload = self._of(made).workload
         self.known.clear()
+        return f"candidates are compiled for {len(made)} of {len(calls)} calls that the benchmark makes"
+
+    def _of(self, calls: tuple[Call, ...]) -> "Compiler":
+        assert isinstance(self.workload, CommandWorkload)
+        return replace(self, workload=replace(self.workload, calls=calls), known={})
 
     def compile_one(self, source: str) -> Compilation:
         """What the compiler says of one source."""
