@@ -33,7 +33,8 @@ def stop_reason(policy: Policy, iterations: Sequence[Iteration], progress: Progr
     tried = attempts(iterations)
     if progress.metric is not None and progress.target is not None and progress.metric >= progress.target:
         return f"target met: {progress.metric:.4g} of {progress.target:.4g}"
-    return _gains_ended(policy, tried) or _limits_reached(policy, len(tried), progress)
+    ready = sum(row.verdict == "ready" for row in iterations)  # without a GPU these are all there is
+    return _gains_ended(policy, tried) or _limits_reached(policy, len(tried) + ready, progress)
 
 
 def _gains_ended(policy: Policy, tried: Sequence[Iteration]) -> str | None:

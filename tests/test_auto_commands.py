@@ -97,7 +97,8 @@ def test_commands_that_want_a_gpu_do_not_make_the_kernel_wrong(tmp_path, capsys)
     made = commands(tmp_path)
     code, answer = auto(made, capsys, "--test", "echo Torch not compiled with CUDA enabled; false")
     assert code == 1
-    assert "kdiag: torch finds no GPU here, and the commands probably need one" in answer["stderr"]
+    assert "kdiag: torch finds no GPU here, which the commands probably need; they say: " in answer["stderr"]
+    assert f"git -C {made.root} worktree remove --force " in answer["stderr"]
     assert "not compiled with CUDA" in answer["stderr"]
 
 

@@ -38,6 +38,7 @@ def test_no_ops_do_not_count_as_iterations():
     assert stop_reason(OPTIMIZE_LOOP, done, GOING) is None
     assert stop_reason(OPTIMIZE_LOOP, [*done, row(99, "keep")], GOING) is not None
     assert len(attempts(done)) == 4
+    assert stop_reason(OPTIMIZE_LOOP, rows(*(["ready"] * 5)), GOING) is not None, "without a GPU there is nothing else"
 
 
 @pytest.mark.parametrize("unknown", [{"headroom_pct": None}, {"headroom_pct": 2.0}, {"metric": None, "target": 1.0}])

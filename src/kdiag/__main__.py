@@ -15,6 +15,7 @@ def main() -> None:
     import signal  # takes time as well
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is said
+    exec("")  # noqa: S102 - an interrupt in such code is remembered, and `python -m` would end by it
     sys.exit(code)
 
 

@@ -20,7 +20,7 @@ from kdiag.loop.setup import Plan, begin, prepare
 from kdiag.loop.target import METRICS, Target, Vendor
 from kdiag.reporters import json_auto
 from kdiag.reporters.run_summary import RunHeader, RunSummary
-from kdiag.reporters.terminal_auto import Terminal
+from kdiag.reporters.terminal_auto import Terminal, removal
 from kdiag.rules.load_policies import DEFAULT, names
 from kdiag.workload import CommandWorkload
 
@@ -88,7 +88,7 @@ def command(*, yes: bool, as_json: bool, **options: Any) -> None:
         if run.arena.bench is None:
             terminal.on_note(NO_GPU)
         try:
-            reason = _execute(run, terminal)
+            reason = _execute(run, terminal, header)
         except AsksUser as question:
             if as_json:
                 _print(_summary(run, header, question.question))
@@ -104,15 +104,17 @@ def _print(summary: RunSummary) -> None:
     click.echo(json.dumps(json_auto.to_json(summary), indent=2))
 
 
-def _execute(run: Run, terminal: Terminal) -> str:
+def _execute(run: Run, terminal: Terminal, header: RunHeader) -> str:
     try:
         return run.execute()
     except KeyboardInterrupt:
         run.interrupt()
         terminal.on_note(f"to go on: {_resumption(run)}")
         raise
-    except (KdiagError, OSError):
+    except (KdiagError, OSError) as error:
         run.leave_best()
+        if not isinstance(error, AsksUser):
+            terminal.on_note(f"{header.branch} stays; to remove its worktree: {removal(header)}")
         raise
 
 

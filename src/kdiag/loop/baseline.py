@@ -26,9 +26,7 @@ def measure(arena: Arena, original: str) -> Baseline:
         cure = "correct the kernel, the reference or the tolerance first"
         reason, problem = wrong.reason, f"is wrong in {wrong.configuration} ({wrong.reason}); {cure}."
     if isinstance(arena.compiler.workload, CommandWorkload) and arena.bench.gpu() is None:
-        raise KdiagError(
-            f"torch finds no GPU here, and the commands probably need one ({reason}); run kdiag where one is."
-        )
+        raise KdiagError(f"torch finds no GPU here, which the commands probably need; they say: {reason}.")
     raise KdiagError(f"The unedited kernel {problem}")
 
 

@@ -159,8 +159,13 @@ def _take_over(summary: RunSummary) -> list[str]:
     else:
         tried = any(row.n > 0 for row in summary.iterations)
         lines.append(f"No edit was {'kept; your kernel is the best version' if tried else 'tried'}.")
-    worktree = shlex.quote(summary.header.worktree)
-    return [*lines, f"To remove the worktree: git -C {repository} worktree remove --force {worktree}"]
+    return [*lines, f"To remove the worktree: {removal(summary.header)}"]
+
+
+def removal(header: RunHeader) -> str:
+    """The command that removes a run's worktree; its branch stays."""
+    repository, worktree = shlex.quote(header.repository), shlex.quote(header.worktree)
+    return f"git -C {repository} worktree remove --force {worktree}"
 
 
 def _name(row: Iteration) -> str:
