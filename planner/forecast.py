@@ -188,10 +188,11 @@ def _product_needs(first: CompileEvidence, before: CompileEvidence, tiles: float
 
 
 def _profiled(compilation: Compilation | None) -> CompileEvidence | None:
-    """The launch of the configuration that is profiled, if it is one, and no search chooses it."""
+    """The launch of the configuration that is profiled, the kernel's first, if it is one, and no search chooses it."""
     if compilation is None or isinstance(compilation, CompileFailure):
         return None
-    launches = [each for each in compilation if each.launch.configuration == 0]
+    first = min((each.launch.configuration for each in compilation), default=0)
+    launches = [each for each in compilation if each.launch.configuration == first]
     return launches[0] if len(launches) == 1 and launches[0].launch.tuning is None else None
 
 

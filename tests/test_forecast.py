@@ -56,6 +56,11 @@ def test_a_tile_is_judged_by_the_work_of_an_element():
     assert "0.5 times as many blocks" in told(launch(1300, 120, 512), proposal=larger).reason
 
 
+def test_what_is_profiled_is_the_first_launch_of_the_kernel():
+    late = [replace(each, launch=replace(each.launch, configuration=3)) for each in (launch(500), launch())]
+    assert told(*late) == told(launch(500)), "a benchmark whose other configurations use another kernel"
+
+
 def test_it_is_silent_where_it_knows_nothing():
     idle = {**SILU, "grid_size": 512, "issue_pct": 20, "xu_pct": 5, "dram_pct": 10}
     assert told(launch(500), seen=idle, headroom=10) is None, "latency"
