@@ -104,6 +104,8 @@ class Run:
         usual = self.arena.policy.target_pct_of_peak
         assert self.arena.bench is not None
         wanted = goal(self.options.target, usual, measured, self.arena.bench.gpu())
+        if wanted is not None and wanted.wanted is not None:
+            self.terminal.on_note(f"target: {wanted.wanted:.4g} {wanted.unit}")
         self.reached.begin(measured, wanted, self.iterations)
         for line in headroom.describe(measured, self.reached.now_ms):
             self.terminal.on_note(f"unedited: {line}")
