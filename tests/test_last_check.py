@@ -46,7 +46,7 @@ CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
         (Ended(0, "", ""), CLEAN, "passed", "no access outside"),
         (Ended(1, "", "ImportError: no torch"), CLEAN, "could-not-run", "ImportError: no torch"),
         (Ended(0, "", ""), "", "could-not-run", "no output"),
-        (Ended(-2, "", "", "timeout"), CLEAN, "could-not-run", "no end within 120 s"),
+        (Ended(-2, "", "", "timeout"), CLEAN, "could-not-run", "no end within 60 s"),
     ],
 )
 def test_what_the_tool_says(ended, log, outcome, reason):
