@@ -127,6 +127,7 @@ def test_unchecked_accesses_allow_smaller_tiles_only():
         "load(x, (bid(0),), shape=(T,))", "gather(x, bid(0) * T + arange(T, dtype=int32), check_bounds=False)"
     )
     assert "can only become smaller" in refused(source, "double_kernel", block=512)
+    assert all("power of two, and block=" in refused(source, "double_kernel", block=size) for size in (48, 0, "abc"))
     assert "block: int = 128" in resized(source, "double_kernel", block=128)
 
 

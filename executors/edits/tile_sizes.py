@@ -109,6 +109,9 @@ class _Tiles:
         unknown = settings.keys() - {WARPS} - self.by_setting.keys()
         if unknown:
             return Skipped(self.reason or f"the kernel has no tile size named {', '.join(sorted(unknown))}")
+        for name, size in settings.items():
+            if name != WARPS and not (isinstance(size, int) and size.bit_count() == 1 and size > 0):
+                return Skipped(f"a tile size is a power of two, and {name}={size} is none")
         resized = self.resized(settings)
         if not resized:
             return Skipped(self.reason or "the tiles have these sizes already")
