@@ -20,7 +20,7 @@ from kdiag.executors.decide import gain_pct
 from kdiag.executors.ncu.collect import Command, NoCounters, collect_from
 from kdiag.executors.ncu.process import signal_group
 from kdiag.executors.paired_statistics import FEWEST, timing_between
-from kdiag.executors.pytest_report import PLUGIN, PytestReport, asking_for, heard, listening_to, read
+from kdiag.executors.pytest_report import PytestReport, asking_for, heard, listening, read
 from kdiag.isolate import Died
 from kdiag.package_copy import member_of
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, Observations
@@ -81,7 +81,7 @@ class CommandBench:
         """The benchmark, listened to; once more without, if that is what it does not bear."""
         with tempfile.TemporaryDirectory(prefix="kdiag-calls-") as folder:
             calls = Path(folder) / "calls.jsonl"
-            times = self._bench(source, listening_to(self.target, calls))
+            times = self._bench(source, calls)
             return (self._bench(source), ()) if isinstance(times, Died) else (times, heard(calls))
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
@@ -145,8 +145,8 @@ class CommandBench:
             reason = f"no test passed: {_why_none(answer.report)}"
         return ConfigurationCheck("test command", not reason, None, None, reason)
 
-    def _bench(self, source: bytes, listening: Mapping[str, str] | None = None) -> dict[str, Measured] | Died:
-        answer = self._run(source, self.workload.bench, listening)
+    def _bench(self, source: bytes, calls: Path | None = None) -> dict[str, Measured] | Died:
+        answer = self._run(source, self.workload.bench, calls)
         if isinstance(answer, Died):
             return answer
         if answer.code < 0:
@@ -161,17 +161,17 @@ class CommandBench:
         why = f" ({_why_none(answer.report)})" if answer.report and not answer.report.passed else ""
         return Died("error", f"the benchmark command printed no latency that kdiag can read{why}", detail)
 
-    def _run(
-        self, source: bytes, command: tuple[str, ...], listening: Mapping[str, str] | None = None
-    ) -> _Ended | Died:
+    def _run(self, source: bytes, command: tuple[str, ...], calls: Path | None = None) -> _Ended | Died:
+        """Run a command on a source; with `calls` what its pytest calls of the target is written there."""
         self.target.write_bytes(source)
         timeout_s = isolate.time_left(self.timeout_s)
         with tempfile.TemporaryDirectory(prefix="kdiag-pytest-") as folder:
             report = Path(folder) / "report.xml"
+            env = self._environment(report)
             with subprocess.Popen(
                 command,
                 cwd=self.root,
-                env=self._environment(report, listening),
+                env=env if calls is None else listening(env, self.target, calls),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -193,19 +193,15 @@ class CommandBench:
             return f"{timeout_s:g} s"
         return f"the {timeout_s:.0f} s left of this iteration, which runs the benchmark up to {RUNS} times: make it shorter"
 
-    def _environment(self, report: Path, listening: Mapping[str, str] | None = None) -> dict[str, str]:
+    def _environment(self, report: Path) -> dict[str, str]:
         """The user's, but the target's package is found in the worktree first and pytest writes a report."""
         folder, name = member_of(self.target)
         paths = [str(folder)] if "." in name else []
-        options = os.environ.get("PYTEST_ADDOPTS", "")
-        if listening is not None:
-            paths, options = [*paths, str(PLUGIN.parent)], f"{options} -p {PLUGIN.stem}"
         return {
             **os.environ,
-            **(listening or {}),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONPATH": os.pathsep.join([*paths, *filter(None, [os.environ.get("PYTHONPATH")])]),
-            "PYTEST_ADDOPTS": asking_for(report, options),
+            "PYTEST_ADDOPTS": asking_for(report, os.environ.get("PYTEST_ADDOPTS", "")),
         }
 
 

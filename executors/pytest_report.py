@@ -7,6 +7,7 @@ but prints nothing: its figures are in `record_property("benchmark", ...)`.
 """
 
 import json
+import os
 import shlex
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
@@ -35,9 +36,16 @@ def asking_for(path: Path, options: str) -> str:
     return f"{options} --junitxml={shlex.quote(str(path))}".strip()
 
 
-def listening_to(kernel_file: Path, calls: Path) -> dict[str, str]:
-    """The environment in which the plugin writes the calls of the kernel file's functions to `calls`."""
-    return {"KDIAG_CALLS_OF": str(kernel_file), "KDIAG_CALLS": str(calls)}
+def listening(environment: Mapping[str, str], kernel_file: Path, calls: Path) -> dict[str, str]:
+    """The environment in which pytest also loads the plugin, which writes the calls of the kernel file's functions to `calls`."""
+    paths = filter(None, [environment.get("PYTHONPATH"), str(PLUGIN.parent)])
+    return {
+        **environment,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTEST_ADDOPTS": f"{environment.get('PYTEST_ADDOPTS', '')} -p {PLUGIN.stem}".strip(),
+        "KDIAG_CALLS_OF": str(kernel_file),
+        "KDIAG_CALLS": str(calls),
+    }
 
 
 def heard(calls: Path) -> tuple[Call, ...]:

@@ -2,21 +2,21 @@
 
 import subprocess
 import sys
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from bundled import EXAMPLES
 from kdiag.errors import WorkloadError
 from kdiag.executors.bench import Baseline
 from kdiag.executors.command_bench import CommandBench
-from kdiag.executors.pytest_report import PLUGIN, heard, listening_to
+from kdiag.executors.pytest_report import heard, listening
 from kdiag.loop.compiler import Compiler, of_kernel
 from kdiag.loop.strategy import Strategy
 from kdiag.records import CompileFailure
 from kdiag.workload import CommandWorkload
 
-SOFTMAX = Path(__file__).parents[1] / "examples/softmax/softmax.py"
+SOFTMAX = EXAMPLES / "softmax/softmax.py"
 OPS = """
 import torch
 told = set()
@@ -80,8 +80,8 @@ def test_perf(record_property):
 
 
 def output(folder, *words, **environment):
-    """The lines that a Python in the folder prints, that hears as the plugin does or has kdiag to import."""
-    paths = f"{PLUGIN.parent}:{Path(__file__).parents[1] / 'src'}"
+    """The lines that a Python in the folder prints, which has kdiag to import unless the environment says otherwise."""
+    paths = str(EXAMPLES.parent / "src")
     done = subprocess.run(
         [sys.executable, *words],
         cwd=folder,
@@ -96,8 +96,8 @@ def output(folder, *words, **environment):
 def test_calls_are_made_again_as_they_were_heard(tmp_path):
     (tmp_path / "ops.py").write_text(OPS)
     (tmp_path / "test_ops.py").write_text(TEST)
-    pytest_s = ("-m", "pytest", "-q", "-s", "-p", PLUGIN.stem, "test_ops.py")
-    lines = output(tmp_path, *pytest_s, **listening_to(tmp_path / "ops.py", tmp_path / "calls"))
+    pytest_s = ("-m", "pytest", "-q", "-s", "test_ops.py")
+    lines = output(tmp_path, *pytest_s, **listening({}, tmp_path / "ops.py", tmp_path / "calls"))
     calls = heard(tmp_path / "calls")
     names = [("test_many", "many"), *[("test_scale", "Scale.apply")] * 2]
     names += [("test_opaque", name) for name in ("Layer.forward", "tuned", "tuned")] + [("test_sweep", "tuned")] * 64
