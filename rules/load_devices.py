@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
+from kdiag.records import architecture
+
 
 @dataclass(frozen=True)
 class Source:
@@ -73,6 +75,4 @@ def device_named(name: str, sm_count: int | None = None) -> Device | None:
 def fewest_sms(target: str) -> int | None:
     """Return the SMs of the smallest known card of an architecture such as "sm_90", None where none is known."""
     cards = load_devices().values()
-    return min(
-        (card.sm_count for card in cards if f"sm_{card.compute_capability.replace('.', '')}" == target), default=None
-    )
+    return min((card.sm_count for card in cards if architecture(card.compute_capability) == target), default=None)

@@ -33,7 +33,7 @@ from kdiag.isolate import Died
 from kdiag.loop import headroom
 from kdiag.loop.compiler import Compiler, launches_of, of_kernel
 from kdiag.loop.findings import choose_kernel
-from kdiag.records import Compilation, CompileFailure, ConfigurationTiming, Gpu, Proposal
+from kdiag.records import Compilation, CompileFailure, ConfigurationTiming, Gpu, Proposal, architecture
 from kdiag.rules.load_metric_sets import counters, parse_capability
 from kdiag.workload import Workload, source_hash
 
@@ -47,7 +47,7 @@ def measure(folder: Path, gpu: Gpu, scratch: Path) -> KernelSteps:
     began = time.monotonic()
     found = workloads.read(folder)
     assert isinstance(found, Workload)
-    target = f"sm_{(gpu.compute_capability or '').replace('.', '')}"
+    target = architecture(gpu.compute_capability or "")
     compiler = Compiler(found, found.kernel_file.name, target, scratch)
     source = workloads.read_source(found.kernel_file)
     kernel = choose_kernel(source, folder.name, None)

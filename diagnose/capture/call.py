@@ -84,14 +84,19 @@ def _find(path: str) -> Any:
     place, colon, name = path.rpartition(":")
     if not colon or not name:
         raise WorkloadError(f"{path} does not name a function; write package.module:function or file.py:function.")
-    found: Any = _import(place)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-        if found is None:
-            raise WorkloadError(f"{place} has no {name}.")
+    found = member(_import(place), name)
+    if found is None:
+        raise WorkloadError(f"{place} has no {name}.")
     if not callable(found):
         raise WorkloadError(f"{name} in {place} is a {type(found).__name__}, which cannot be called.")
     return found
+
+
+def member(holder: Any, name: str) -> Any:
+    """What a dotted name stands for in a module; None if there is no such thing."""
+    for part in name.split("."):
+        holder = getattr(holder, part, None)
+    return holder
 
 
 def _import(place: str) -> ModuleType:

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from kdiag.diagnose.capture.call import member
 from kdiag.errors import WorkloadError
 from kdiag.workload import Call
 
@@ -32,9 +33,7 @@ def jobs(module: ModuleType, calls: tuple[Call, ...]) -> list[Callable[[], objec
 
 
 def _function(module: ModuleType, call: Call) -> Callable[..., object]:
-    found: Any = module
-    for part in call.function.split("."):
-        found = getattr(found, part, None)
+    found = member(module, call.function)
     if not callable(found):
         raise WorkloadError(f"the file has no {call.function}, which {call.test} calls.")
     function: Callable[..., object] = found

@@ -63,13 +63,15 @@ class Compiler:
         """
         if not calls:
             return "no call of the kernel file was heard in the benchmark: candidates are run without being compiled"
-        whole, made = self._of(calls).compile_one(original), calls
-        if isinstance(whole, CompileFailure):
+        whole, made = self._of(calls), calls
+        if isinstance(failure := whole.compile_one(original), CompileFailure):
             made = tuple(call for call in calls if launches_of(self._of((call,)).compile_one(original)))
             if not made:
-                return f"no call of the benchmark can be made without a GPU: {whole.message}"
-        self.workload = self._of(made).workload
+                return f"no call of the benchmark can be made without a GPU: {failure.message}"
+            whole = self._of(made)
+        self.workload = whole.workload
         self.known.clear()
+        self.known.update(whole.known)
         return f"candidates are compiled for {len(made)} of {len(calls)} calls that the benchmark makes"
 
     def _of(self, calls: tuple[Call, ...]) -> "Compiler":
@@ -104,7 +106,12 @@ def of_kernel(compilation: Compilation, kernel: str, before: Compilation = ()) -
     return CompileFailure("not-launched", f"the workload launches {others} and not {kernel}", kernel)
 
 
+def in_place(compiler: Compiler, source: str, kernel: str, parent: str) -> Compilation:
+    """What the compiler says of the kernel in an edit of `parent`, or of what is launched in its place."""
+    return of_kernel(compiler.compile_one(source), kernel, compiler.compile_one(parent))
+
+
 def launched_kernel(compiler: Compiler, source: str, kernel: str, original: str) -> str:
     """The kernel's name, or that of what an edit of the `original` launches in its place."""
-    found = of_kernel(compiler.compile_one(source), kernel, compiler.compile_one(original))
+    found = in_place(compiler, source, kernel, original)
     return kernel if isinstance(found, CompileFailure) else found[0].kernel

@@ -9,7 +9,7 @@ from kdiag.diagnose.source.read import read_source
 from kdiag.errors import UsageError
 from kdiag.loop.kernel_evidence import WITHOUT_GPU, KernelEvidence, kernel_evidence, python_workload
 from kdiag.loop.least_work import configuration_of, least_work
-from kdiag.records import LaunchProfile, Profile
+from kdiag.records import LaunchProfile, Profile, architecture
 from kdiag.workload import Workload
 
 
@@ -28,7 +28,7 @@ def profile_report_with(path: Path, workload: Path, kernel: str | None, launch_i
         seen = ", ".join(dict.fromkeys(launch.name for launch in launches))
         raise UsageError(f"{path} holds no launch of a kernel of {described.kernel_file}: it has {seen}.")
     gpu = gpu_of(mine)
-    target = f"sm_{gpu.compute_capability.replace('.', '')}" if gpu.compute_capability else WITHOUT_GPU
+    target = architecture(gpu.compute_capability) if gpu.compute_capability else WITHOUT_GPU
     known = {name: kernel_evidence(described, name, target) for name in {launch.name for launch in mine}}
     return Profile(
         source=str(path),

@@ -20,7 +20,7 @@ from kdiag.loop.compiler import TARGETS
 from kdiag.loop.findings import choose_kernel
 from kdiag.loop.kernel_evidence import WITHOUT_GPU, kernel_evidence, python_workload
 from kdiag.loop.least_work import least_work
-from kdiag.records import Gpu, Observations, Profile
+from kdiag.records import Gpu, Observations, Profile, architecture
 from kdiag.rules.load_metric_sets import counters
 from kdiag.rules.load_pm_sampling import load_metric_set
 from kdiag.workload import Workload
@@ -88,7 +88,7 @@ def _no_configuration(configuration: int, last: int) -> str:
 def _on_gpu(asked: WorkloadRequest, described: Workload, gpu: Gpu) -> Profile:
     text = workloads.read_source(described.kernel_file)
     kernel = choose_kernel(text, str(described.kernel_file), asked.kernel)
-    target = f"sm_{(gpu.compute_capability or '').replace('.', '')}"
+    target = architecture(gpu.compute_capability or "")
     configuration = asked.configuration or 0
     known = kernel_evidence(described, kernel, target, configuration)
     if known.last is not None and configuration > known.last:

@@ -27,7 +27,7 @@ from kdiag.loop.emulator import Emulator
 from kdiag.loop.experience import memory
 from kdiag.loop.findings import choose_kernel
 from kdiag.loop.request import Request, completed, describe, policy_of, refuse_vendor
-from kdiag.records import Gpu, Observations
+from kdiag.records import Gpu, Observations, architecture
 from kdiag.reporters.run_summary import RunHeader
 from kdiag.reporters.terminal_auto import Terminal
 from kdiag.rules.load_metric_sets import counters, parse_capability
@@ -216,7 +216,7 @@ def _observations(report: Path, kernel: str) -> Observations:
 
 
 def _target(request: Request, gpu: Gpu | None) -> str:
-    found = f"sm_{gpu.compute_capability.replace('.', '')}" if gpu and gpu.compute_capability else None
+    found = architecture(gpu.compute_capability) if gpu and gpu.compute_capability else None
     if request.target and found and request.target != found:
         raise UsageError(f"--target {request.target} is not this machine's GPU ({found}); leave --target out.")
     earlier = request.earlier.options.get("target") if request.earlier else None

@@ -16,7 +16,7 @@ from kdiag.isolate import Died
 from kdiag.loop.ahead import AskedOnce
 from kdiag.loop.attempt import Arena, Parent
 from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan, proposed
-from kdiag.loop.compiler import of_kernel
+from kdiag.loop.compiler import in_place
 from kdiag.loop.experience import Memory
 from kdiag.loop.findings import Findings, gather
 from kdiag.loop.pairing import Known, with_pairs
@@ -78,10 +78,10 @@ class Strategy:
         """Observe a new best source and diagnose it. Raises KdiagError where nothing can be done with it."""
         found = gather(source, self.arena.kernel, self.arena.compiler, report, measured)
         failure = found.compilation
-        ours = isinstance(
+        whole = isinstance(
             self.arena.compiler.workload, Workload
-        )  # a benchmark's other launches may not have been heard
-        if ours and isinstance(failure, CompileFailure) and failure.kind == "not-launched":
+        )  # of a benchmark some launches may not have been heard
+        if whole and isinstance(failure, CompileFailure) and failure.kind == "not-launched":
             raise KdiagError(f"{failure.message}; name the workload of that kernel.")
         if self.arena.bench is None and isinstance(failure, CompileFailure):
             raise KdiagError(f"Nothing can be verified here, without a GPU and without compiling: {failure.message}")
@@ -200,9 +200,7 @@ class Strategy:
         return Effect() if variant is None else effect(variant, compiled, self._compiled(parent, parent))
 
     def _compiled(self, source: str, parent: str) -> Compilation:
-        """What the compiler says of the kernel in an edit of `parent`, or of what is launched in its place."""
-        compiler = self.arena.compiler
-        return of_kernel(compiler.compile_one(source), self.arena.kernel, compiler.compile_one(parent))
+        return in_place(self.arena.compiler, source, self.arena.kernel, parent)
 
     def predict(self, row: Iteration, suggestion: Suggestion, parent: Parent) -> Prediction:
         """What the rules said that the candidate would move, against what the compiler and the counters say."""

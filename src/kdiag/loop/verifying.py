@@ -12,7 +12,7 @@ from kdiag.loop.applying import EditRequest, choose, edit_named
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.emulator import Emulator
 from kdiag.loop.inspection import Pair, inspect
-from kdiag.records import GateRecord, Gpu, Proposal, failed
+from kdiag.records import GateRecord, Gpu, Proposal, architecture, failed
 from kdiag.workload import Workload, source_hash
 
 
@@ -80,8 +80,8 @@ def _planned(request: VerifyRequest, compiler: Compiler) -> Proposal | None:
 
 def _on_device(request: VerifyRequest, compiler: Compiler, gpu: Gpu, on_note: Callable[[str], None]) -> GateRecord:
     """Gate 6; another card than the target still says whether the results are right."""
-    capability = (gpu.compute_capability or "").replace(".", "")
-    if f"sm_{capability}" != request.target:
-        on_note(f"compiled for {request.target}; the results are checked on {gpu.name} (sm_{capability})")
+    target = architecture(gpu.compute_capability or "")
+    if target != request.target:
+        on_note(f"compiled for {request.target}; the results are checked on {gpu.name} ({target})")
     parent, candidate = (compiler.path(source) for source in (request.before, request.after))
     return correctness(check_on_device(request.workload, parent, candidate))

@@ -29,6 +29,7 @@ from kdiag.records.diagnosis import (
     RooflineLevel,
     RooflinePipe,
     SpeedOfLight,
+    architecture,
 )
 from kdiag.records.emulation import EmulatedCase, EmulatedConfiguration, EmulatedSource, EmulationCase, Fault, FaultKind
 from kdiag.records.experience import PastTrial
@@ -108,6 +109,7 @@ __all__ = [
     "Variant",
     "Verdict",
     "VerdictName",
+    "architecture",
     "failed",
     "number",
     "parts",

@@ -23,6 +23,11 @@ class Limits:
     source: str = "unknown"
 
 
+def architecture(compute_capability: str) -> str:
+    """The name by which the compiler knows it: "sm_90" for "9.0"."""
+    return f"sm_{compute_capability.replace('.', '')}"
+
+
 @dataclass(frozen=True)
 class Gpu:
     """The card as the report or the driver names it; `compute_capability` is "9.0" for an H200."""
