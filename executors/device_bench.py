@@ -71,7 +71,7 @@ class DeviceBench:
         return replace(answer, checks=(*answer.checks, *found.checks), not_evaluated=found.not_evaluated)
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
-        """Profile the second launch of `kernel` in the first configuration with Nsight Compute."""
+        """Profile a launch of `kernel` with Nsight Compute, in the second run of the first configuration."""
         folder, waiting = self._profilers.pop(kernel) if kernel in self._profilers else self._profiler(kernel)
         with folder:
             answer = waiting if isinstance(waiting, NoCounters) else waiting.collect(source)

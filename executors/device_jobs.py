@@ -24,7 +24,7 @@ from kdiag.executors.device_timing import (
     shortest_ms,
 )
 from kdiag.executors.paired_statistics import timing
-from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated
+from kdiag.records import STAGES, ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated
 from kdiag.workload import Workload, load_kernel, load_module, load_part
 
 # The matrix product that bounds a workload, by the dtype of its inputs: float32 may use TF32 at best.
@@ -87,10 +87,10 @@ def survey(request: BaselineRequest) -> tuple[ConfigurationCheck | NotEvaluated,
 
 
 def check(request: TrialRequest) -> Trial:
-    """Check the candidate on fresh inputs, up to the first check that it does not pass."""
+    """Check the candidate on fresh inputs, up to the first check that it does not pass; nothing is timed."""
     subject, (parent, candidate) = _subject(request)
     cases = [*stages.required(subject, parent), *_admitted(subject, request)]
-    return Trial(tuple(stages.run(cases, candidate)), ())
+    return Trial(tuple(stages.run(cases, candidate, untimed=STAGES)), ())
 
 
 def trial(request: TrialRequest) -> Trial:

@@ -12,6 +12,8 @@ from kdiag import isolate
 from kdiag.executors.ncu.process import stop
 from kdiag.workload import Workload
 
+PROFILED = "kdiag"  # the NVTX range of the launches that a profile is of
+
 
 @dataclass
 class WaitingTarget:

@@ -9,7 +9,7 @@ from cuda.tile.compilation import KernelSignature
 from kdiag.cutile.arrays import overlaps
 from kdiag.cutile.grid import grid_of
 from kdiag.cutile.signature import describe, kernel_function, kernel_name, signature
-from kdiag.cutile.tuning import FirstConfiguration, Search
+from kdiag.cutile.tuning import Search, Untimed
 from kdiag.records import Launch, Scalar, TuningSpace
 
 
@@ -28,7 +28,7 @@ class Captured:
 
 
 @dataclass
-class Recorder(FirstConfiguration):
+class Recorder(Untimed):
     """Stands in for `ct.launch` and the tuners. The arguments themselves are not kept: they may be large."""
 
     target: str
@@ -49,9 +49,10 @@ class Recorder(FirstConfiguration):
         )
         self.launches.append(Captured(launch, kernel, signature(kernel, values)))
 
-    def searched(self, search: Search) -> None:
-        """Keep the search space for the launch that is made of it."""
-        first = search.kernel_for(search.chosen)
+    def choose(self, search: Search) -> Any:
+        """The first configuration; the search space is kept for the launch that is made of it."""
+        chosen = super().choose(search)
+        first = search.kernel_for(chosen)
         space = TuningSpace(
             kernel=kernel_name(first),
             configurations=tuple(map(as_mapping, search.configurations)),
@@ -59,6 +60,7 @@ class Recorder(FirstConfiguration):
             hints=tuple(as_mapping(search.hints_for(config)) for config in search.configurations),
         )
         self._spaces.append((kernel_function(first), space))
+        return chosen
 
     def _space(self, function: Any, grid: tuple[int, ...]) -> TuningSpace | None:
         """The last search for the kernel whose choice has this grid; wrappers keep what they found for later."""

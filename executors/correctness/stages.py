@@ -1,16 +1,18 @@
 """The stages of the check: what is required of every version, and what is asked of it if the unedited kernel can do it."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from types import ModuleType
 
 import torch
 from cuda.tile._exception import TileError
 
 from kdiag.errors import WorkloadError
-from kdiag.executors.correctness import stress
+from kdiag.executors.correctness import searches, stress
 from kdiag.executors.correctness.configurations import edge_shapes, other_dtypes
 from kdiag.executors.correctness.judging import label
 from kdiag.executors.correctness.subject import SEEDS, Config, Subject
@@ -68,25 +70,37 @@ def beyond(subject: Subject) -> list[Case]:
     return cases
 
 
-def run(cases: Iterable[Case], module: ModuleType) -> list[ConfigurationCheck]:
-    """The checks, up to the first that is not passed."""
+def run(cases: Iterable[Case], module: ModuleType, untimed: Collection[Stage] = DEAR) -> list[ConfigurationCheck]:
+    """The checks, up to the first that is not passed. In the stages `untimed` no search for configurations is timed."""
     checks: list[ConfigurationCheck] = []
-    for case in cases:
-        checks.append(replace(case.check(module), stage=case.stage))
-        if not checks[-1].passed:
-            break
+    with closing(_searching(cases, untimed)) as each:
+        for case in each:
+            checks.append(_checked(case, module))
+            if not checks[-1].passed:
+                break
     return checks
 
 
 def survey(cases: Iterable[Case], parent: ModuleType) -> list[ConfigurationCheck | NotEvaluated]:
     """What the unedited kernel does in each case: passes it, or does not, and why; what it cannot is no candidate's fault."""
-    return [_tried(case, parent) for case in cases]
+    return [_tried(case, parent) for case in _searching(cases, DEAR)]
+
+
+def _searching(cases: Iterable[Case], untimed: Collection[Stage]) -> Generator[Case, None, None]:
+    """The cases, each while searches are answered as its stage has it."""
+    for quick, group in groupby(cases, key=lambda case: case.stage in untimed):
+        with searches.untimed() if quick else nullcontext():
+            yield from group
+
+
+def _checked(case: Case, module: ModuleType) -> ConfigurationCheck:
+    return replace(case.check(module), stage=case.stage)
 
 
 def _tried(case: Case, parent: ModuleType) -> ConfigurationCheck | NotEvaluated:
     began = time.monotonic()
     try:
-        (check,) = run([case], parent)
+        check = _checked(case, parent)
     except torch.AcceleratorError:
         raise  # the device is lost to this process, and every case after this one would fail
     except REFUSALS as error:

@@ -16,7 +16,7 @@ from cuda.tile._exception import TileError
 
 from kdiag.cutile.hooks import launching_through
 from kdiag.cutile.signature import kernel_name
-from kdiag.cutile.tuning import FirstConfiguration
+from kdiag.cutile.tuning import Untimed
 from kdiag.errors import UsageError
 from kdiag.executors.emulator.faults import EmulationError, FaultLog, place
 from kdiag.executors.emulator.front_end import rule_broken
@@ -119,7 +119,7 @@ def _only_thread() -> Iterator[None]:
         _threads.remove(own)
 
 
-class Emulations(FirstConfiguration):
+class Emulations(Untimed):
     """Emulations one after the other. Replacing what reaches a GPU takes a fifth of a second; here it is done once."""
 
     def __init__(self, target: str) -> None:

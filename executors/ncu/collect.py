@@ -16,7 +16,7 @@ from kdiag.executors.ncu.failures import Interrupted, NcuFailed, NcuMissing, NoK
 from kdiag.executors.ncu.messages import Heard, read_messages
 from kdiag.executors.ncu.output import Collected, judge
 from kdiag.executors.ncu.process import Ended, signal_group, start, watch
-from kdiag.executors.waiting_target import WaitingTarget
+from kdiag.executors.waiting_target import PROFILED, WaitingTarget
 from kdiag.rules.load_metric_sets import metric_set
 from kdiag.workload import Workload
 
@@ -81,7 +81,7 @@ def _ncu() -> str:
 
 
 def collect(workload: Workload, source: Path, kernel: str, metrics: Sequence[str], report: Path) -> Path | NoCounters:
-    """Write `report` (.ncu-rep) with `metrics` of the second launch of `kernel` in the first configuration.
+    """Write `report` (.ncu-rep) with `metrics` of one launch of `kernel` in the first configuration, run a second time.
 
     The kernel is selected by name, or PyTorch's own kernels (fills, random numbers) would be profiled with it.
     """
@@ -104,7 +104,7 @@ class Waiting:
         with self.target.folder:
             return _had(
                 lambda: self.started,
-                f"{self.workload.path.name} does not launch {self.kernel} twice in its first configuration",
+                f"{self.workload.path.name} does not launch {self.kernel} in its first configuration",
             )
 
 
@@ -121,12 +121,12 @@ def collect_from(command: Command, kernel: str, metrics: Sequence[str], report: 
 
 def prepare(workload: Workload, kernel: str, metrics: Sequence[str], report: Path) -> Waiting | NoCounters:
     """Start what `collect` runs, up to the source, so that it can be had soon."""
-    options = NcuOptions(kernel=_exactly(kernel), launch_skip=1, launch_count=1, timeout_s=WORKLOAD_S)
+    once = NcuOptions(kernel=_exactly(kernel), launch_count=1, nvtx_include=(f"{PROFILED}/",), timeout_s=WORKLOAD_S)
     target = WaitingTarget.of(workload)
     command = Command(target.command, None, target.environment)
     try:
         words = "--metrics", ",".join(metrics)
-        started = _start(words, options, report, command, Path(target.folder.name) / LOG)
+        started = _start(words, once, report, command, Path(target.folder.name) / LOG)
     except KdiagError as error:
         target.folder.cleanup()
         return NoCounters(str(error))

@@ -1,8 +1,9 @@
 """The process that Nsight Compute profiles: `python -m kdiag.executors.ncu.profile_target WORKLOAD SOURCE`.
 
-It runs the first configuration twice; the first launch warms caches and is skipped by the profiler. SOURCE may be a named
-pipe, which tells the path of the source when there is one. With a third word, `smallest`, compute-sanitizer watches it:
-it runs the smallest configuration there is once.
+It runs the first configuration twice, the second time in the NVTX range that is profiled: the first warms caches, and is
+where a kernel searches for its configuration. SOURCE may be a named pipe, which tells the path of the source when there is
+one. With a third word, `smallest`, compute-sanitizer watches it: it runs the smallest configuration there is once, and of
+what a kernel searches each configuration once.
 """
 
 import os
@@ -12,6 +13,10 @@ from pathlib import Path
 
 import torch
 
+from kdiag.cutile.hooks import launching_through
+from kdiag.executors.correctness.searches import EachOnce
+from kdiag.executors.sanitizer import SEARCHED
+from kdiag.executors.waiting_target import PROFILED
 from kdiag.workload import Workload, load_kernel, load_module, read
 
 
@@ -39,8 +44,16 @@ def main(workload_path: Path, source: Path, *, smallest: bool) -> None:
         edges = workload.edge_configs() if hasattr(workload, "edge_configs") else ()
         config = min(edges or workload.configs(), key=workload.bytes_moved)
     inputs = workload.make_inputs(config, "cuda", 1)
-    for _ in range(1 if smallest else 2):
+    if smallest:
+        each = EachOnce()
+        with launching_through(each):
+            workload.run(module, inputs)
+        if each.of:
+            print(SEARCHED.format(each.searched, each.of))  # noqa: T201 - for `executors.sanitizer`
+    else:
         workload.run(module, inputs)
+        with torch.cuda.nvtx.range(PROFILED):
+            workload.run(module, inputs)
     torch.cuda.synchronize()
 
 

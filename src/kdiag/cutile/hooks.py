@@ -20,7 +20,7 @@ from cuda.tile import _cext
 class Launcher(Protocol):
     """What launches and tunings go to instead of a GPU; each method takes what the function of its name takes.
 
-    `tuning.FirstConfiguration` has the two tuners for a launcher that cannot time anything.
+    `tuning.Untimed` has the two tuners for a launcher that cannot time anything.
     """
 
     def launch(self, stream: Any, grid: Any, kernel: Any, arguments: Any, /, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Answers tuners where nothing can be timed: the first configuration of a search space is the best."""
+"""Answers tuners where nothing is to be timed: by default the first configuration of a search space is the best."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -15,11 +15,15 @@ HintsFunction = Callable[[Any], Mapping[str, Any]] | None
 
 @dataclass(frozen=True)
 class Search:
-    """What a tuner is asked. `kernel` may be a function that gives the kernel for a configuration."""
+    """What a tuner is asked. `kernel` may be a function that gives the kernel for a configuration; `arguments` gives
+    those of a launch that is only timed, on `stream`.
+    """
 
     configurations: tuple[Any, ...]
+    stream: Any
     grid_fn: Callable[[Any], Any]
     kernel: Any
+    arguments: Callable[[Any], Any]
     hints_fn: HintsFunction = None
 
     def __post_init__(self) -> None:
@@ -27,29 +31,29 @@ class Search:
         if not self.configurations:
             raise WorkloadError(f"The search space for {getattr(self.kernel, '__name__', 'a kernel')} is empty.")
 
-    @property
-    def chosen(self) -> Any:
-        """The configuration that is said to be the best."""
-        return self.configurations[0]
-
     def kernel_for(self, config: Any) -> Any:
         """The kernel of a configuration, without the hints of the configuration."""
         return self.kernel if isinstance(self.kernel, ct.kernel) else self.kernel(config)
+
+    def tuned(self, config: Any) -> Any:
+        """The kernel of a configuration as it is launched."""
+        return self.kernel_for(config).replace_hints(**self.hints_for(config))
 
     def hints_for(self, config: Any) -> Mapping[str, Any]:
         """The compiler hints of a configuration."""
         return {} if self.hints_fn is None else self.hints_fn(config)
 
 
-class FirstConfiguration(ABC):
-    """A `Launcher` (see `hooks`) that is told of searches and answers each with its first configuration."""
+class Untimed(ABC):
+    """A `Launcher` (see `hooks`) that is told of searches and answers each without timing."""
 
     @abstractmethod
     def launch(self, stream: Any, grid: Any, kernel: Any, arguments: Any, /, **options: Any) -> None:
         """In the place of `ct.launch`."""
 
-    def searched(self, search: Search) -> None:  # noqa: B027 - whoever keeps no searches need not say so
-        """Called for every search before it is answered."""
+    def choose(self, search: Search) -> Any:
+        """The configuration that is said to be the best: the first."""
+        return search.configurations[0]
 
     def exhaustive_search(
         self,
@@ -57,16 +61,15 @@ class FirstConfiguration(ABC):
         stream: object,  # these names are cuda.tile's: callers pass them by name
         grid_fn: Callable[[Any], Any],
         kernel: Any,
-        args_fn: object,
+        args_fn: Callable[[Any], Any],
         hints_fn: HintsFunction = None,
         **_options: object,
     ) -> ct.tune.TuningResult[Any]:
         """In the place of `ct.tune.exhaustive_search`."""
-        search = Search(tuple(search_space), grid_fn, kernel, hints_fn)
-        self.searched(search)
+        chosen = self.choose(Search(tuple(search_space), stream, grid_fn, kernel, args_fn, hints_fn))
         # A number, since wrappers compare the times of several kernels; all equal, so that the first stays.
-        first = ct.tune.Measurement(config=search.chosen, mean_us=1.0, error_margin_us=0.0, num_samples=0)
-        return ct.tune.TuningResult(best=first, successes=(first,), failures=())
+        best = ct.tune.Measurement(config=chosen, mean_us=1.0, error_margin_us=0.0, num_samples=0)
+        return ct.tune.TuningResult(best=best, successes=(best,), failures=())
 
     def autotune_launch(
         self,
@@ -84,10 +87,8 @@ class FirstConfiguration(ABC):
         options |= dict(zip(("launch_args_fn", "hints_fn"), more, strict=False))
         space = options["search_space"]
         configurations = tuple(space() if callable(space) else space)
-        search = Search(configurations, grid_fn, kernel, options.get("hints_fn"))
-        self.searched(search)
-        config = search.chosen
-        grid = grid_fn(config)
-        tuned = search.kernel_for(config).replace_hints(**search.hints_for(config))
+        search = Search(configurations, stream, grid_fn, kernel, args_fn, options.get("hints_fn"))
+        config = self.choose(search)
+        grid, tuned = grid_fn(config), search.tuned(config)
         self.launch(stream, grid, tuned, (options.get("launch_args_fn") or args_fn)(config))
         return SimpleNamespace(tuned_config=config, grid=grid, kernel=tuned, tuning_record=(), cache_hit=False)
