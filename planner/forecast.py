@@ -10,8 +10,10 @@ Matrix products that wait for their operands have a model of their own: what is 
 the result's tile is longer, and what is in flight lies in the shared memory of the blocks that the card holds. On 32 steps
 of the one kernel that it was made for it was off by 0.23, where they lie 0.38 from no effect.
 
-Where no unit is busy and few warps fit an SM, the blocks held at once decide. On 17 steps of four kernels that spill no
-more, of A, E, hints and static-shape, it was off by 0.21, where they lie 0.71 from no effect.
+Where no unit is busy, warps wait. How long a warp alone takes for a turn of its loops is in its machine code
+(`diagnose.compiler.loop_turn`); this is believed where it explains the time of the parent. On the 25 steps of the one kernel
+that it was made for it was off by 0.06, where they lie 0.56 from no effect. Of others, of which few warps fit an SM, the
+blocks held at once decide: on 17 steps of four kernels off by 0.21, where they lie 0.71 from no effect.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ SPREAD, NOISE = 0.5, 0.02  # how far off it is: a share of its logarithm, and at
 WEIGHT = 0.5  # of a forecast that explains the parent's whole time, in measurements
 WAITING_WEIGHT = 1.0  # of one for a parent that waits for its whole time
 LEAST_EXPLAINED = 0.5  # of the parent's time; a chain of dependent instructions takes the rest, or what waits
+WARP = 32  # threads
 MOST_HELD = 50.0  # percent of an SM's warps, as in rules/causes/occupancy-registers.toml
+UNKNOWN = 2.0  # what an edit may give that changes for how long a loop waits, before it is compiled
 LEAST_IN_FLIGHT = 0.5  # with less of what hid the parent's latency, latency may decide
 SPECIAL = ("special_function", "conversion")  # both run on the XU pipe
 
@@ -51,6 +55,7 @@ class Needs:
     special: float
     in_flight: float
     memory: float = 1.0
+    wait: float = 1.0  # of a warp alone, for the work of a block
 
 
 def forecast(
@@ -71,8 +76,10 @@ def forecast(
         return None
     explained, sms = _explained(use), number(seen, "sm_count")
     if explained < LEAST_EXPLAINED:
-        few = (number(seen, "max_occupancy_pct") or 100.0) <= MOST_HELD and _waits(use, seen)
-        needs = _held_needs(first, before, tiles, sms) if few and not any(products) else None
+        few = (number(seen, "max_occupancy_pct") or 100.0) <= MOST_HELD
+        waits = _waits(use, seen) and not any(products)
+        loops = _loops_share(seen, before, sms) >= LEAST_EXPLAINED
+        needs = _waiting_needs(first, before, tiles, sms, few=few, loops=loops) if waits else None
         weight, because = WAITING_WEIGHT * (1 - explained), "as warps wait for most of the time"
     else:
         needs = (_product_needs if any(products) else _needs)(first, before, tiles, sms)
@@ -95,10 +102,11 @@ def at_best(seen: Observations, headroom: float | None, target: str, variant: Va
     if use is None:
         return None
     if _explained(use) < LEAST_EXPLAINED:
-        asked, held = variant.settings.get("occupancy"), number(seen, "compile.blocks_per_sm")
-        if not isinstance(asked, int) or not held or not _waits(use, seen):
+        if not _waits(use, seen):
             return None
-        return _gain(use, Needs(1, 1, 1, asked / held))
+        asked, held = variant.settings.get("occupancy"), number(seen, "compile.blocks_per_sm")
+        more = _gain(use, Needs(1, 1, 1, asked / held)) if isinstance(asked, int) and held else None
+        return max(more or 0.0, UNKNOWN) if number(seen, "compile.turn_cycles") else more
     if growth is None or growth <= 1:
         return None
     reads = 1 / math.sqrt(growth) if product else 1.0
@@ -109,7 +117,8 @@ def _gain(use: Mapping[str, float], needs: Needs) -> float:
     latency = math.sqrt(1.0 - _explained(use))
     scales = {"blocks": needs.blocks, "issue": needs.instructions, "special": needs.special, "memory": needs.memory}
     now = math.hypot(latency, *use.values())
-    return now / math.hypot(latency / needs.in_flight, *(share * scales.get(unit, 1) for unit, share in use.items()))
+    waited = latency * needs.wait / needs.in_flight
+    return now / math.hypot(waited, *(share * scales.get(unit, 1) for unit, share in use.items()))
 
 
 def _explained(use: Mapping[str, float]) -> float:
@@ -166,13 +175,54 @@ def _needs(first: CompileEvidence, before: CompileEvidence, tiles: float, sms: f
     )
 
 
-def _held_needs(first: CompileEvidence, before: CompileEvidence, tiles: float, sms: float | None) -> Needs | None:
-    """The needs of the same blocks where another number of them is held at once."""
-    same = tiles == 1 and first.threads == before.threads and first.launch.grid == before.launch.grid
+def _waiting_needs(
+    first: CompileEvidence, before: CompileEvidence, tiles: float, sms: float | None, *, few: bool, loops: bool
+) -> Needs | None:
+    """The needs of blocks of which more or fewer are held at once, or whose loops wait longer or less long.
+
+    `few` warps fit an SM; the `loops` alone take most of the parent's time.
+    """
     held, holds = _resident(before, sms), _resident(first, sms)
-    if not same or not held or not holds or held == holds:
+    blocks = math.prod(first.launch.grid) / math.prod(before.launch.grid)
+    same = tiles == 1 and first.threads == before.threads and blocks == 1
+    if not held or not holds:
         return None
-    return Needs(blocks=1.0, instructions=1.0, special=1.0, in_flight=holds / held)
+    wait = _wait(first, before, tiles) if loops else 1.0 if same and few and held != holds else None
+    if wait is None:
+        return None
+    work = wait * _work(tiles, blocks)
+    return Needs(blocks=blocks, instructions=1.0, special=1.0, in_flight=holds / held / blocks, wait=work)
+
+
+def _work(tiles: float, blocks: float) -> float:
+    """How many times as many turns a block makes, of tiles and in a grid so many times as large: of tiles that decide the
+    grid as many as before, and whole blocks of before one after the other.
+    """
+    if tiles == 1:
+        return math.ceil(1 / blocks) if blocks < 1 else 1 / blocks
+    return 1 / tiles if blocks == 1 else 1.0
+
+
+def _loops_share(seen: Observations, parent: CompileEvidence, sms: float | None) -> float:
+    """The part of the time that loops of loads explain if every warp waits alone: 0 where there are none, or too much."""
+    loads, cycles, held = number(seen, "global_loads"), number(seen, "sm_elapsed_cycles"), _resident(parent, sms)
+    if parent.turn is None or not (loads and cycles and held and parent.threads):
+        return 0.0
+    turns = (
+        loads / parent.turn.loads / (held * parent.threads / WARP)
+    )  # of the warps that one place holds, one after another
+    share = turns * parent.turn.cycles / cycles
+    return share if share < 1 / LEAST_EXPLAINED else 0.0
+
+
+def _wait(first: CompileEvidence, before: CompileEvidence, tiles: float) -> float | None:
+    """How many times as long a warp of the candidate takes for a turn: of as many bytes, or of a loop that is not unrolled."""
+    turn, known = first.turn, before.turn
+    if turn is None or known is None:
+        return None
+    if tiles == 1 and first.threads == before.threads and turn.loaded and known.loaded:
+        return turn.cycles / turn.loaded / (known.cycles / known.loaded)
+    return turn.cycles / turn.step / (known.cycles / known.step) if turn.step and known.step else None
 
 
 def _product_needs(first: CompileEvidence, before: CompileEvidence, tiles: float, sms: float | None) -> Needs | None:
@@ -203,8 +253,9 @@ def _resident(evidence: CompileEvidence, sms: float | None) -> float:
 
 def _told(first: CompileEvidence, before: CompileEvidence, needs: Needs) -> str:
     said = [f"{first.instruction_count:,} machine instructions for {before.instruction_count:,}"]
-    said += [f"{needs.instructions:.2f} times as many for each element"] if needs.memory == 1 else []
+    said += [f"{needs.instructions:.2f} times as many for each element"] if needs.memory == needs.wait == 1 else []
     said += [f"{needs.memory:.2g} times as much is read for the same product"] if needs.memory != 1 else []
     said += [f"{needs.blocks:.2g} times as many blocks"] if needs.blocks != 1 else []
     said += [f"{needs.in_flight:.2g} times as much in flight"] if needs.in_flight != 1 else []
+    said += [f"a warp alone waits {needs.wait:.2g} times as long for its work"] if needs.wait != 1 else []
     return ", ".join(said)

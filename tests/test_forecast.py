@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kdiag.planner.forecast import at_best, forecast
 from kdiag.planner.gain import Expectation, with_forecast
 from kdiag.planner.search import expected_best
-from kdiag.records import CompileEvidence, Evidence, ExpectedSpeedup, Launch, Suggestion, Variant
+from kdiag.records import CompileEvidence, Evidence, ExpectedSpeedup, Launch, LoopTurn, Suggestion, Variant
 from plan_cases import offer, resized
 
 SHARES = st.floats(0, 100)
@@ -108,6 +108,32 @@ def test_what_waits_is_told_by_the_blocks_that_are_held_at_once():
     seen = {name: Evidence("metric", name, value) for name, value in BAGS.items()}
     asked = at_best(seen, None, "sm_90", Variant("hints", "occupancy=16", {"occupancy": 16}))
     assert asked == pytest.approx(math.exp(held(16).figure.mid))
+
+
+def test_where_loops_wait_for_memory_a_turn_of_them_tells():
+    """The recurrence of `min_gru`, its counters and code, on an H200."""
+    seen = {"grid_size": 160, "sm_elapsed_cycles": 2.62e6, "issue_pct": 8, "xu_pct": 2, "dram_pct": 4, "sm_count": 132}
+    seen |= {"global_loads": 2.621e6, "max_occupancy_pct": 50}
+    before = LoopTurn(2396, 4, 8, 2)
+
+    def speedup(turn, grid=160, proposal=None, parent=before, **more):
+        found = told(launch(grid=grid, turn=turn, **more), launch(grid=160, turn=parent), seen, 23, proposal)
+        return None if found is None else math.exp(found.figure.mid)
+
+    timed = {
+        2.42: LoopTurn(825, 4, 8, 2),
+        2.36: LoopTurn(876, 4, 8),
+        1.0: LoopTurn(2398, 4, 8, 2),
+        0.75: LoopTurn(3313, 4, 8),
+    }
+    assert all(speedup(turn) == pytest.approx(gained, rel=0.25) for gained, turn in timed.items())
+    assert speedup(LoopTurn(3425, 4, 8), 132) == pytest.approx(0.355, rel=0.1), "two blocks' work, one after the other"
+    assert speedup(LoopTurn(803, 2, 16, 1), 40, resized("tile=512", tile=128)) == pytest.approx(1.39, rel=0.15)
+    assert speedup(LoopTurn(2457, 4, 8, 2), threads=256) == pytest.approx(0.968, rel=0.05)
+    assert speedup(None) is speedup(LoopTurn(2457, 4, 8), threads=256) is speedup(before, parent=None) is None
+    assert speedup(LoopTurn(825, 4, 8, 2), parent=LoopTurn(240, 4, 8, 2)) is None, (
+        "a tenth of the time: other things decide"
+    )
 
 
 def test_the_launch_rate_of_one_card_is_not_taken_for_anothers():

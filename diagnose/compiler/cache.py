@@ -17,7 +17,7 @@ from pathlib import Path
 from kdiag import disk_cache
 from kdiag.records import CompileEvidence
 
-FORM = 1  # of the evidence: raise it when the same cubin or remarks would be read differently
+FORM = 2  # of the evidence: raise it when the same cubin or remarks would be read differently
 MAX_ENTRIES = 4000  # at 2 to 20 kB each
 
 

@@ -18,6 +18,7 @@ from kdiag.diagnose.capture.workload import Captured, capture
 from kdiag.diagnose.compiler import cache as compile_cache
 from kdiag.diagnose.compiler.cubin import CubinError, KernelResources, architecture, read_cubin
 from kdiag.diagnose.compiler.instruction_mix import instruction_mix
+from kdiag.diagnose.compiler.loop_turn import loop_turn
 from kdiag.diagnose.compiler.occupancy import BlockNeeds, occupancy
 from kdiag.diagnose.compiler.remarks import parse
 from kdiag.diagnose.compiler.tileiras import Compiled, CompilerCrash, CompilerRefusal, assemble, find_tileiras
@@ -95,7 +96,8 @@ def _evidence(captured: Captured, compiled: Compiled, request: CompileRequest, s
     symbol = str(captured.signature.symbol)
     resources = read_cubin(compiled.cubin)[symbol]
     needs = _needs(resources)
-    fit = None if needs is None else occupancy(architecture(compiled.cubin), needs)
+    target = architecture(compiled.cubin)
+    fit = None if needs is None else occupancy(target, needs)
     return CompileEvidence(
         kernel=captured.launch.kernel,
         target=request.target,
@@ -112,6 +114,7 @@ def _evidence(captured: Captured, compiled: Compiled, request: CompileRequest, s
         blocks_per_sm=fit.blocks_per_sm if fit else None,
         limited_by=fit.limited_by if fit else None,
         instructions=instruction_mix(compiled.cubin, symbol),
+        turn=loop_turn(resources.code, target),
     )
 
 

@@ -77,12 +77,25 @@ class Launch:
 
 
 @dataclass(frozen=True)
+class LoopTurn:
+    """A turn of the innermost loops that load from memory: the `cycles` that a warp takes for it alone, its `loads`, and
+    the bytes that a thread has `loaded` by them. `step` is by how much the loop's counter moves, None where the code does not say.
+    """
+
+    cycles: float
+    loads: int
+    loaded: int
+    step: int | None = None
+
+
+@dataclass(frozen=True)
 class CompileEvidence:
     """What ahead-of-time compilation of one launch says. `code_hash` covers the machine code alone.
 
     `threads` is the size of a block as compiled, `occupancy_pct` and `blocks_per_sm` follow from it with registers
     and shared memory, `limited_by` names the resource ("registers", "shared-memory", "blocks", "warps").
     `instructions` counts the machine instructions by group (see `diagnose.compiler.instruction_mix`), not how often they run.
+    `turn` is None where no loop loads, or by TMA (see `diagnose.compiler.loop_turn`).
     """
 
     kernel: str
@@ -100,6 +113,7 @@ class CompileEvidence:
     blocks_per_sm: int | None = None
     limited_by: str | None = None
     instructions: Mapping[str, int] = field(default_factory=dict)
+    turn: LoopTurn | None = None
 
     @property
     def instruction_count(self) -> int:
