@@ -67,7 +67,7 @@ def folders() -> list[Path]:
 
 
 def write(path: Path, measured: Measurements) -> None:
-    """Write as JSON with four digits, compressed if the name ends in .xz; sentences after an outcome's first are left out."""
+    """Write as JSON with few digits, compressed if the name ends in .xz; sentences after an outcome's first are left out."""
     measured = replace(measured, kernels=tuple(map(_first_sentences, measured.kernels)))
     text = json.dumps(_brief(encode(measured)), separators=(",", ":")).encode()
     path.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME) if path.suffix == ".xz" else text)
@@ -77,13 +77,14 @@ def _first_sentences(found: KernelSteps) -> KernelSteps:
     return replace(found, steps=tuple(replace(s, outcome=s.outcome.partition(". ")[0]) for s in found.steps))
 
 
-def _brief(value: object) -> object:
-    """The value without long texts and digits that say nothing."""
+def _brief(value: object, digits: int = 4) -> object:
+    """The value without long texts and digits that say nothing: of timings three, a part in 200 at most."""
     if isinstance(value, dict):
-        return {name: "" if name in ("text", "reason") else _brief(item) for name, item in value.items()}
+        fewer = {"timings": 3}
+        return {n: "" if n in ("text", "reason") else _brief(v, fewer.get(n, digits)) for n, v in value.items()}
     if isinstance(value, list):
-        return [_brief(item) for item in value]
-    return float(f"{value:.4g}") if isinstance(value, float) else value
+        return [_brief(item, digits) for item in value]
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
 def read(path: Path) -> Measurements:
