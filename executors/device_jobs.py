@@ -60,6 +60,11 @@ def devices(_: None) -> int:
     return int(torch.cuda.device_count())
 
 
+def copy_bandwidth(_: None) -> float:
+    """`copy_gbs` of the current CUDA device; 3 GiB of its memory."""
+    return copy_gbs(Flush())
+
+
 def configurations(workload: Workload) -> int:
     return len(load_part(workload).configs())
 
