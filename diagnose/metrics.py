@@ -50,6 +50,11 @@ def _wasted_sectors(loads: float, load_bytes: float, stores: float, store_bytes:
     return 100 * max(0.0, 1 - (useful + others) / l1_l2)
 
 
+def _pct_of_copy(moved: float, excess: float, time: float, copy: float) -> float:
+    """By the bytes that it needs. Unknown for one that moves less than half of its arrays: a part, or another's arrays."""
+    return 100 * moved / max(excess, 1.0) / (time * copy * 1e3) if excess >= 0.5 else math.nan
+
+
 def _bank_conflicts(loads: float, stores: float, load_passes: float, store_passes: float) -> float:
     return 100 * (loads + stores) / max(1.0, load_passes + store_passes)
 
@@ -133,6 +138,8 @@ DERIVED = (
             "DRAM traffic against the arrays of the launch, each read or written once"),
     Derived("needed_dram_pct", "%", ("dram_pct", "excess_traffic"), lambda busy, excess: busy / excess,
             "DRAM, by the bytes alone that the workload needs"),
+    Derived("pct_of_copy", "%", ("dram_bytes", "excess_traffic", "duration_us", "timing.copy_gbs"), _pct_of_copy,
+            "DRAM traffic that is needed against what a copy moves on this card in the time"),
     Derived("dram_bytes_per_block", "byte", ("dram_bytes", "grid_size"), lambda moved, blocks: moved / blocks,
             "DRAM traffic of one block"),
     Derived("blocks_per_cycle", "blocks", ("grid_size", "sm_elapsed_cycles"), operator.truediv,

@@ -61,19 +61,22 @@ def roofline_of(observations: Observations, limits: Limits | None = None) -> Roo
     )
 
 
-def headroom_of(roofline: Roofline) -> float | None:
+def headroom_of(roofline: Roofline, pct_of_copy: float | None = None) -> float | None:
     """How many times faster the launch would be at the roofline of DRAM and the pipes, at least 1.
 
     The caches are left out: how often a kernel reads them is its own choice of tiles, so they limit it as it is, not
-    what it can become. None where the roofline is incomplete.
+    what it can become. Where it is known, `pct_of_copy` is what DRAM is busy with, and enough for a bound. None where
+    the roofline is incomplete and that unknown.
     """
-    if roofline.pct_of_limit is None:
-        return None
-    units: dict[str, float] = {each.level: each.pct_of_limit or 0.0 for each in roofline.levels[:1]}
-    for pipe in roofline.pipes:
-        unit = pipe.pipe.partition(" ")[0]
-        units[unit] = units.get(unit, 0.0) + (pipe.pct_of_limit or 0.0)
-    return max(1.0, 100 / max(units.values()))
+    units: dict[str, float] = {}
+    if roofline.pct_of_limit is not None:
+        units["dram"] = roofline.levels[0].pct_of_limit or 0.0
+        for pipe in roofline.pipes:
+            unit = pipe.pipe.partition(" ")[0]
+            units[unit] = units.get(unit, 0.0) + (pipe.pct_of_limit or 0.0)
+    if pct_of_copy:
+        units["dram"] = pct_of_copy
+    return max(1.0, 100 / max(units.values())) if units else None
 
 
 def operations_of(observations: Observations) -> Mapping[str, float] | None:

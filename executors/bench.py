@@ -52,7 +52,8 @@ class ConfigurationBaseline:
 
 @dataclass(frozen=True)
 class Baseline:
-    """Iteration 0: correctness and time of the kernel as it is. `copy_gbs` counts bytes read and written.
+    """Iteration 0: correctness and time of the kernel as it is. `copy_gbs` counts bytes read and written; `copy_unknown`
+    says why commands have none.
 
     `not_evaluated` is what no candidate of the run is asked, because this kernel does not pass it. `calls` are those
     that a benchmark made of the kernel file, where somebody listened.
@@ -64,6 +65,7 @@ class Baseline:
     matrix_tflops: float | None = None
     not_evaluated: tuple[NotEvaluated, ...] = ()
     calls: tuple[Call, ...] = ()
+    copy_unknown: str = ""
 
     @property
     def passed(self) -> bool:

@@ -3,6 +3,9 @@
 Both commands run in the worktree, with the target file holding the source to measure. That they run that file and not
 an installed copy of it is proved first: with a target that is no Python both must fail. Figures are those that the
 benchmark prints (`command_output`) or records (`pytest_report`).
+
+No time is refused as impossible (`least_ms`): it may be of several launches, and which part of their arrays these cannot
+do without nobody says.
 """
 
 import os
@@ -17,6 +20,7 @@ from kdiag import isolate
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Trial, counters_in
 from kdiag.executors.command_output import Measured, printed
 from kdiag.executors.decide import gain_pct
+from kdiag.executors.device_bench import copy_bandwidth
 from kdiag.executors.ncu.collect import Command, NoCounters, collect_from
 from kdiag.executors.ncu.process import signal_group
 from kdiag.executors.paired_statistics import FEWEST, timing_between
@@ -64,7 +68,7 @@ class CommandBench:
         return self.card
 
     def baseline(self, source: Path) -> Baseline | Died:
-        """Run the tests, prove that both commands run the target, then run the benchmark once."""
+        """Run the tests, prove that both commands run the target, run the benchmark once, and copy."""
         text = source.read_bytes()
         check = self._test(text)
         if isinstance(check, Died) or not check.passed:
@@ -75,7 +79,9 @@ class CommandBench:
         if isinstance(times, Died):
             return times
         rows = (ConfigurationBaseline(name, row.ms, 0.0, gbs=row.gbs, tflops=row.tflops) for name, row in times.items())
-        return Baseline((check,), tuple(rows), calls=calls)
+        copy = copy_bandwidth() if self.card is not None else Died("error", "torch finds no GPU")
+        gbs, unknown = (None, copy.message) if isinstance(copy, Died) else (copy, "")
+        return Baseline((check,), tuple(rows), gbs, calls=calls, copy_unknown=unknown)
 
     def _heard(self, source: bytes) -> tuple[dict[str, Measured] | Died, tuple[Call, ...]]:
         """The benchmark, listened to; once more without, if that is what it does not bear."""

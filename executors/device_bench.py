@@ -167,6 +167,13 @@ def probe_gpu() -> Gpu | None:
     return answer
 
 
+def copy_bandwidth() -> float | Died:
+    """The GB/s, read and written, that plain streaming reaches on the current GPU: a few seconds."""
+    from kdiag.executors import device_jobs
+
+    return isolate.run(device_jobs.copy_bandwidth, None, timeout_s=PROBE_S)
+
+
 def check_on_device(workload: Workload, parent: Path, candidate: Path, *, timeout_s: float = 120.0) -> Trial | Died:
     """All checks that the parent passes; nothing is timed."""
     from kdiag.executors import device_jobs

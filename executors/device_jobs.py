@@ -60,13 +60,18 @@ def devices(_: None) -> int:
     return int(torch.cuda.device_count())
 
 
+def copy_bandwidth(_: None) -> float:
+    """`copy_gbs` of the current CUDA device; 3 GiB of its memory."""
+    return copy_gbs(Flush())
+
+
 def configurations(workload: Workload) -> int:
     return len(load_part(workload).configs())
 
 
 def baseline(request: BaselineRequest) -> Baseline:
     """Check every configuration of the unedited kernel, prove that the check can fail, then time it."""
-    workload, module = _load(request.workload, request.source)
+    workload, module = loaded(request.workload, request.source)
     subject = Subject(workload)
     checks = tuple(stages.run(stages.required(subject), module))
     if not all(check.passed for check in checks):
@@ -82,7 +87,7 @@ def baseline(request: BaselineRequest) -> Baseline:
 
 def survey(request: BaselineRequest) -> tuple[ConfigurationCheck | NotEvaluated, ...]:
     """Try the unedited kernel in all that is not required of it."""
-    workload, module = _load(request.workload, request.source)
+    workload, module = loaded(request.workload, request.source)
     return tuple(stages.survey(stages.beyond(Subject(workload)), module))
 
 
@@ -104,7 +109,7 @@ def trial(request: TrialRequest) -> Trial:
     checks = stages.run([*stages.required(subject, parent), *cheap], candidate)
     if not checks[-1].passed:
         return Trial(tuple(checks), ())
-    _, twin = _load(request.workload, request.parent)
+    _, twin = loaded(request.workload, request.parent)
     flush, timings = Flush(), []
     for config in subject.workload.configs():
         timed, again = _time(subject.workload, (parent, twin, candidate), config, flush)
@@ -116,8 +121,8 @@ def trial(request: TrialRequest) -> Trial:
 
 
 def _subject(request: TrialRequest) -> tuple[Subject, tuple[ModuleType, ModuleType]]:
-    workload, parent = _load(request.workload, request.parent)
-    return Subject(workload), (parent, _load(request.workload, request.candidate)[1])
+    workload, parent = loaded(request.workload, request.parent)
+    return Subject(workload), (parent, loaded(request.workload, request.candidate)[1])
 
 
 def _admitted(subject: Subject, request: TrialRequest) -> list[stages.Case]:
@@ -130,7 +135,8 @@ def versions(workload: Workload, sources: Sequence[Source]) -> tuple[ModuleType,
     return module, [load_kernel(file, source.path, source_hash=source.hash) for source in sources]
 
 
-def _load(workload: Workload, source: Source) -> tuple[ModuleType, ModuleType]:
+def loaded(workload: Workload, source: Source) -> tuple[ModuleType, ModuleType]:
+    """The workload, the part that is meant, and a version of its kernel file."""
     module = load_kernel(workload.kernel_file, source.path, source_hash=source.hash)
     return load_part(workload), module
 

@@ -13,7 +13,7 @@ from kdiag import isolate
 from kdiag.executors.bench import Source
 from kdiag.isolate import Died
 from kdiag.records import Evidence
-from kdiag.workload import Workload, load_kernel, load_module
+from kdiag.workload import Workload
 
 TIMEOUT_S = 120.0  # compilation of the kernel included
 SEED = 1
@@ -62,12 +62,11 @@ def time_runs(request: TimingRequest, *, timeout_s: float = TIMEOUT_S) -> RunTim
 
 
 def _time_runs(request: TimingRequest) -> RunTiming:
+    from kdiag.executors.device_jobs import loaded
     from kdiag.executors.pm_sampling.launches import recorded_launches
 
     with recorded_launches() as launches:
-        kernel_file, source = request.workload.kernel_file, request.source
-        module = load_kernel(kernel_file, source.path, source_hash=source.hash)
-        workload = load_module(request.workload.path, search=request.workload.path.parent)
+        workload, module = loaded(request.workload, request.source)
         config = workload.configs()[request.configuration]
         inputs = workload.make_inputs(config, "cuda", SEED)
         workload.run(module, inputs)

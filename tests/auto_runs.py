@@ -35,6 +35,11 @@ class Project:
         done = subprocess.run(["git", *words], cwd=self.root, capture_output=True, text=True, check=True)
         return done.stdout
 
+    def commit(self):
+        """Commit the user's checkout as it is."""
+        self.git("add", "-A")
+        self.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qm", "as it is")
+
     def fingerprint(self):
         """SHA-256 of every file of the user's checkout, and of what git keeps for it apart from the new branch."""
         ours = [
@@ -50,8 +55,7 @@ def project(folder, example):
     shutil.copytree(EXAMPLES / example, root, ignore=shutil.ignore_patterns("*.ncu-rep*", "__pycache__"))
     made = Project(root, folder / "run")
     made.git("init", "-q")
-    made.git("add", "-A")
-    made.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qm", "kernel")
+    made.commit()
     return made
 
 

@@ -42,5 +42,12 @@ def checkout(tmp_path: Path, isolated_git: None) -> Path:
     return checkouts.committed(tmp_path / "user")
 
 
+def pytest_runtest_setup(item: pytest.Item):
+    """What needs the compiler is skipped without kdiag[gpu]."""
+    if item.get_closest_marker("compiler"):
+        pytest.importorskip("cuda.tile")
+        pytest.importorskip("torch")
+
+
 def pytest_addoption(parser: pytest.Parser):
     parser.addoption("--record-runs", default="", help="folder for what GPU tests measure, to be replayed without one")

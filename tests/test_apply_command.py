@@ -153,7 +153,6 @@ def test_the_list(softmax, capsys):
 
 @pytest.mark.compiler
 def test_with_a_workload_the_compiler_is_asked(capsys):
-    pytest.importorskip("cuda.tile")
     assert run(["apply", str(EXAMPLES / "softmax" / "softmax.py"), "H", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     gates = {gate["gate"]: gate["outcome"] for gate in found["gates"]}

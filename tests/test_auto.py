@@ -7,13 +7,12 @@ import sys
 
 import pytest
 
-pytest.importorskip("cuda.tile")
-pytestmark = pytest.mark.compiler
-
 from auto_runs import RECORDINGS, auto, project
 from kdiag import cli
 from kdiag.executors.edits import registry
 from kdiag.loop import candidates
+
+pytestmark = pytest.mark.compiler
 
 SOFTMAX = ("--replay", str(RECORDINGS / "softmax.jsonl.xz"), "--budget", "9999")
 ROW = re.compile(r"^\| (\d+) +\| (.+?) +\| +(\d+\.\d{6}|-) \| (PASS|FAIL) +\| +(keep|revert|crash) +\|$")

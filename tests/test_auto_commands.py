@@ -1,14 +1,21 @@
 """`kdiag auto` on a project that brings its own commands: what is kept is what was judged."""
 
+import json
 import sys
 from dataclasses import replace
 
 import pytest
 
 from auto_runs import auto, auto_alone, project
+from kdiag.executors.bench import Counters
+from kdiag.executors.command_bench import CommandBench
+from kdiag.isolate import Died
 from kdiag.loop import request, strategy
 from kdiag.loop.experience import memory
+from kdiag.records import Gpu
 from kdiag.rules import load_policies
+from kdiag.workload import Call
+from observing import observe
 
 BENCH = """import ast, json
 source = open("softmax.py").read()
@@ -34,8 +41,7 @@ def commands(folder, *, wrong=False, sneaky=False):
     (made.root / "check.py").write_text(TEST.replace("WRONG", str(wrong)).replace("SNEAKY", str(sneaky)))
     test, bench = (f'command = "{sys.executable} {name}.py"' for name in ("check", "bench"))
     (made.root / "kdiag.toml").write_text(f'kernel = "softmax.py"\n[test]\n{test}\n[bench]\n{bench}\n')
-    made.git("add", "-A")
-    made.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qm", "commands")
+    made.commit()
     return made
 
 
@@ -71,7 +77,7 @@ def test_a_small_gain_is_measured_twice_and_lowers_its_branch(tmp_path, capsys, 
     made = commands(tmp_path)
     bench = made.root / "bench.py"
     bench.write_text(bench.read_text().replace("ms = 0.7", "ms = 0.97"))
-    made.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qam", "a smaller gain")
+    made.commit()
     code, summary = auto(made, capsys, "--budget", "9999", "--no-experience")
     assert code == 0, summary
     assert not experience.exists()
@@ -106,7 +112,7 @@ def test_an_iteration_that_takes_too_long_is_ended_and_told(tmp_path, capsys, mo
     made = commands(tmp_path)
     bench = made.root / "bench.py"
     bench.write_text(bench.read_text() + "if 'exp2' in source:\n    import time\n    time.sleep(600)\n")
-    made.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qam", "a slow benchmark")
+    made.commit()
     short = replace(load_policies.load("tilegym"), iteration_s=5.0, ask_when=())
     monkeypatch.setattr(request, "load", {"tilegym": short}.get)
     code, summary = auto(made, capsys, "--policy", "tilegym", "--max-iterations", "1")
@@ -115,6 +121,48 @@ def test_an_iteration_that_takes_too_long_is_ended_and_told(tmp_path, capsys, mo
     assert (row["optimization"], row["verdict"]) == ("H", "crash")
     assert "left of this iteration, which runs the benchmark up to 13 times: make it shorter" in row["reason"]
     assert any(event.get("iteration", {}).get("reason") == row["reason"] for event in made.journal)
+
+
+def heard(rows):
+    tensor = {"tensor": [rows, 4096], "strides": [4096, 1], "dtype": "float32", "device": "cuda", "grad": False}
+    return Call("test_perf", "softmax", json.dumps([[tensor], {"dict": {}}]))
+
+
+def counted(pct):
+    """A launch that reads and writes 32768 rows once, at this share of a copy."""
+    size = 32768 * 4096 * 4.0
+    us = 2 * size / (43.6e3 * pct)
+    return Counters(observe(dram_pct=pct, issue_pct=9.3, dram_read_bytes=size, dram_write_bytes=size, duration_us=us))
+
+
+LEFT = "DRAM throughput is {} % of the 4,360 GB/s that a copy reaches on this card: at most {}x is left"
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize(
+    ("policy", "counters", "rows", "tried", "told"),
+    [
+        *((policy, counted(91.0), (32768, 16384), 0, LEFT.format(91, "1.10")) for policy in load_policies.names()),
+        ("adaptive", counted(40.0), (32768,), 1, LEFT.format(40, "2.50")),
+        ("adaptive", counted(91.0), (32768, 7), 1, LEFT.format(91, "1.10")),
+        ("adaptive", counted(91.0), (4096,), 1, LEFT.format(11, "8.79")),
+        ("adaptive", counted(91.0), (99999,), 1, "unknown without more than half of the launch's arrays"),
+        ("adaptive", counted(40.0), (), 1, "unknown without the arrays of the launch"),
+        ("adaptive", Died("error", "no ncu"), (32768,), 1, "unknown without counters"),
+    ],
+)
+def test_at_the_speed_of_a_copy_nothing_is_tried(tmp_path, capsys, monkeypatch, policy, counters, rows, tried, told):
+    notes, calls = [], tuple(map(heard, rows))
+    monkeypatch.setattr("kdiag.reporters.terminal_auto.Terminal.on_note", lambda _, text: notes.append(text))
+    monkeypatch.setattr("kdiag.loop.setup.probe_gpu", lambda: Gpu("NVIDIA H200", "9.0", 132))
+    monkeypatch.setattr("kdiag.executors.command_bench.copy_bandwidth", lambda: 4360.0)
+    monkeypatch.setattr(CommandBench, "_heard", lambda bench, source: (bench._bench(source), calls))
+    monkeypatch.setattr(CommandBench, "counters", lambda *_: counters)
+    made = commands(tmp_path)
+    code, summary = auto(made, capsys, "--policy", policy, "--max-iterations", "1", "--budget", "9999")
+    assert (code, len(summary["iterations"])) == (0, 1 + tried), notes
+    (said,) = [note for note in notes if told in note][:1]
+    assert tried or summary["stop_reason"] == f"at its limit: {said}"
 
 
 def test_a_run_that_asks_goes_on_from_its_journal_alone_and_ends_at_its_target(tmp_path, capsys, monkeypatch):

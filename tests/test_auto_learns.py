@@ -2,11 +2,10 @@
 
 import pytest
 
-pytest.importorskip("cuda.tile")
-pytestmark = pytest.mark.compiler
-
 from auto_runs import auto, project
 from text_bench import TextBench
+
+pytestmark = pytest.mark.compiler
 
 
 def halved(text):

@@ -2,10 +2,9 @@
 
 import pytest
 
-pytest.importorskip("cuda.tile")
-pytestmark = pytest.mark.compiler
-
 from auto_runs import EXAMPLES, Project, auto, auto_alone
+
+pytestmark = pytest.mark.compiler
 
 # What the kernel file imports, so that its tests start at once; `python -m pytest` finds these first.
 STAND_IN = """class Anything:
@@ -58,8 +57,7 @@ def checkout(tmp_path, monkeypatch):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     made.git("init", "-q")
-    made.git("add", "-A")
-    made.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qm", "checkout")
+    made.commit()
     return made
 
 

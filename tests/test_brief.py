@@ -131,7 +131,6 @@ SKELETONS = [idea for idea in load_ideas() if idea.skeleton]
 @pytest.mark.compiler
 @pytest.mark.parametrize("idea", SKELETONS, ids=[idea.title for idea in SKELETONS])
 def test_a_skeleton_compiles(idea):
-    pytest.importorskip("cuda.tile")
     torch = pytest.importorskip("torch")
     import io
 

@@ -12,6 +12,7 @@ from kdiag.executors.bench import Baseline, Counters, Trial
 from kdiag.executors.command_bench import CommandBench, plain, timings_of
 from kdiag.executors.command_output import Measured
 from kdiag.isolate import Died
+from kdiag.records import Gpu
 from kdiag.workload import CommandWorkload
 from ncu_machine import FILL, SOFTMAX, ended, machine
 
@@ -129,9 +130,11 @@ def test_a_failing_test_means_no_timing(tmp_path, sources):
     assert "wrong result" in answer.checks[0].reason
 
 
-def test_a_baseline(tmp_path, sources):
-    answer = bench(tmp_path, TEST, MEASURE).baseline(sources[0])
+def test_a_baseline(tmp_path, sources, monkeypatch):
+    monkeypatch.setattr("kdiag.executors.command_bench.copy_bandwidth", lambda: Died("error", "out of memory"))
+    answer = replace(bench(tmp_path, TEST, MEASURE), card=Gpu("NVIDIA H200", "9.0", 132)).baseline(sources[0])
     assert isinstance(answer, Baseline)
+    assert (answer.copy_gbs, answer.copy_unknown) == (None, "out of memory")
     assert [(row.configuration, row.ms) for row in answer.configurations] == [("n", 2.0)]
     assert (tmp_path / "kernel.py").read_text() == "2.0"
 

@@ -3,15 +3,12 @@
 import pytest
 
 from bundled import EXAMPLES
-
-pytest.importorskip("cuda.tile")
-pytest.importorskip("torch")
-pytestmark = pytest.mark.compiler
-
 from kdiag import workload as workloads
 from kdiag.diagnose.compiler.compile import compile_workload
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.records import CompileFailure
+
+pytestmark = pytest.mark.compiler
 
 
 @pytest.fixture(autouse=True)

@@ -132,8 +132,6 @@ def test_many_writers_of_one_entry_leave_one_whole_entry(tmp_path):
 
 @pytest.mark.compiler
 def test_the_bytecode_holds_the_hints_but_for_the_optimization_level():
-    pytest.importorskip("cuda.tile")
-    pytest.importorskip("torch")
     from io import BytesIO
 
     from cuda.tile.compilation import export_kernel

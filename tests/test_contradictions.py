@@ -6,14 +6,11 @@ from kdiag.diagnose.contradictions import LARGEST_L2, RULES, Counted, contradict
 from kdiag.diagnose.limits import limits_of
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import ReportError
-from kdiag.records import Evidence, Limits
+from kdiag.records import Limits
+from observing import observe
 from recorded_reports import REPORTS
 
 H200 = Limits(dram_gbs=4800, l2_gbs=11_000, fp32_tflops=67, fp64_tflops=34, tensor_tflops={"bf16": 989, "fp8": 1979})
-
-
-def observe(**values):
-    return {name.replace("__", "."): Evidence("metric", name, value) for name, value in values.items()}
 
 
 # A bf16 matrix product of 8192^3 in 1.5 ms, as an H200 could do it.

@@ -50,7 +50,6 @@ def test_a_guard_that_is_wrong_is_caught():
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
 def test_rows_of_a_divisible_stride_take_less_code(target, tmp_path, monkeypatch):
-    pytest.importorskip("torch")
     monkeypatch.setattr("edit_compilation.TILE", 1024)  # several elements for each thread
     declared = edited(Divisibility(), ROWS, "double", "stride")
     after, before = (machine_code(source, "double", tmp_path, target) for source in (declared, ROWS))

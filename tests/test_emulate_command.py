@@ -5,12 +5,9 @@ import json
 import pytest
 
 from bundled import EXAMPLES
-
-pytest.importorskip("cuda.tile")
-pytest.importorskip("torch")
-pytestmark = pytest.mark.compiler
-
 from kdiag.cli import run
+
+pytestmark = pytest.mark.compiler
 
 KERNEL = """
 import cuda.tile as ct

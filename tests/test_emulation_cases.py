@@ -2,7 +2,6 @@
 
 import pytest
 
-pytest.importorskip("cuda.tile")
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.compiler
 

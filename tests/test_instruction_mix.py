@@ -110,8 +110,6 @@ def test_only_a_kernel_of_a_cubin_has_a_mix():
 @pytest.fixture(scope="module")
 def cubins():
     """The machine code of examples for four generations, with the symbol of each kernel."""
-    pytest.importorskip("cuda.tile")
-    pytest.importorskip("torch")
     from kdiag import isolate
     from kdiag import workload as workloads
 

@@ -62,8 +62,7 @@ def start(made, *options, kill=None, log=None, disk=None):
 def made_in(folder):
     made = project(folder, "softmax")
     (made.root / "kdiag.toml").write_text(COMMANDS)
-    made.git("add", "-A")
-    made.git("-c", "user.name=User", "-c", "user.email=user@example.com", "commit", "-qm", "commands")
+    made.commit()
     (made.root / "notes.txt").write_text("the user's own, not in git\n")
     return made
 

@@ -9,8 +9,9 @@ from kdiag.diagnose.metrics import with_derived
 from kdiag.diagnose.source.read import read_source
 from kdiag.diagnose.work import Work, bytes_of_arrays
 from kdiag.loop.least_work import configuration_of, least_work
-from kdiag.records import ArrayArgument, CompileEvidence, CompileFailure, Evidence, Launch, number
+from kdiag.records import ArrayArgument, CompileEvidence, CompileFailure, Launch, number
 from kdiag.workload import Workload
+from observing import observe
 
 WORKLOAD = Workload(Path("workload.py"), Path("kernel.py"), False)
 WORK = (Work(100.0, 10.0), Work(200.0, None), Work(300.0, 30.0))
@@ -84,9 +85,6 @@ def test_what_the_arrays_of_a_launch_say(body, expected):
 
 
 def test_the_workload_is_believed_before_the_arrays():
-    def known(**values):
-        return {name.replace("__", "."): Evidence("workload", name, value) for name, value in values.items()}
-
-    arrays = with_derived(known(dram_bytes=400.0, work__array_bytes=100.0))
-    both = with_derived(known(dram_bytes=400.0, work__array_bytes=100.0, work__bytes=200.0))
+    arrays = with_derived(observe(dram_bytes=400.0, work__array_bytes=100.0))
+    both = with_derived(observe(dram_bytes=400.0, work__array_bytes=100.0, work__bytes=200.0))
     assert [number(each, "excess_traffic") for each in (arrays, both)] == [4.0, 2.0]

@@ -4,13 +4,9 @@ import pytest
 
 from kdiag.diagnose.limits import UNKNOWN, limits_of, limits_of_card
 from kdiag.diagnose.roofline import roofline_of
-from kdiag.records import Evidence
+from observing import observe
 
 H200 = "NVIDIA H200"
-
-
-def observe(**values):
-    return {name: Evidence("metric", name, value) for name, value in values.items()}
 
 
 def test_without_peaks_and_without_a_name_there_are_none():

@@ -186,8 +186,6 @@ def double(x):
 
 @pytest.mark.compiler
 def test_a_workload_for_a_kernel_file_of_a_package_is_captured_compiled_and_emulated(package, tmp_path):
-    pytest.importorskip("cuda.tile")
-    pytest.importorskip("torch")
     root = package.parents[2]
     package.write_text(DOUBLE)
     (root / "pack" / "scale.py").write_text("def doubled(x):\n    return x + x\n")

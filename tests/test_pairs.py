@@ -65,7 +65,6 @@ def test_a_kept_pair_counts_as_both_of_its_parts():
 
 @pytest.mark.compiler
 def test_a_matrix_product_is_swizzled_in_a_persistent_loop(tmp_path):
-    pytest.importorskip("cuda.tile")
     described = workloads.read(EXAMPLES / "matmul_bf16")
     source = workloads.read_source(described.kernel_file)
     compiler = Compiler(described, "matmul.py", "sm_90", tmp_path)

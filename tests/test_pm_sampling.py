@@ -89,11 +89,12 @@ def test_the_fingerprint_tells_changed_data(launches):
 def test_the_kernel_is_found_among_the_launches(launches, monkeypatch, kernel, reason):
     import torch
 
+    from kdiag.executors import device_jobs
     from kdiag.executors.pm_sampling import job as pm_jobs
 
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda: None)
-    monkeypatch.setattr(pm_jobs, "load_module", on_the_cpu(pm_jobs.load_module))
+    monkeypatch.setattr(device_jobs, "load_part", on_the_cpu(device_jobs.load_part))
     request = pm_sampling.request(softmax().workload, EXAMPLES / "softmax" / "softmax.py", kernel)
     if reason is None:
         launch, notes = pm_jobs.captured(request)

@@ -22,7 +22,6 @@ def printed(capsys, *arguments):
 @pytest.mark.compiler
 @pytest.mark.parametrize("what", ["matmul_fp32", "matmul_fp32/matmul.py", "matmul_fp32/workload.py"])
 def test_the_compiler_alone_names_the_line(what, capsys):
-    pytest.importorskip("cuda.tile")
     (kernel,) = printed(capsys, str(EXAMPLES / what), "--target", "sm_100")["kernels"]
     cause = kernel["causes"][0]
     assert cause["id"] == "mma-off-tensor-cores"
@@ -33,7 +32,6 @@ def test_the_compiler_alone_names_the_line(what, capsys):
 
 @pytest.mark.compiler
 def test_a_report_with_its_workload(capsys):
-    pytest.importorskip("cuda.tile")
     folder = EXAMPLES / "softmax"
     (kernel,) = printed(capsys, str(folder / "softmax.ncu-repz"), "--workload", str(folder))["kernels"]
     assert kernel["causes"][0]["id"] == "special-functions-and-division"

@@ -54,8 +54,6 @@ def kernels(block):
 @pytest.mark.compiler
 @pytest.mark.parametrize("block", BLOCKS)
 def test_code_on_a_page_compiles(block, tmp_path):
-    pytest.importorskip("cuda.tile")
-    pytest.importorskip("torch")
     names = kernels(block)
     assert names, "a block of code on a page is a kernel, with what launches it"
     for name in names:

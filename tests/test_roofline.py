@@ -5,7 +5,8 @@ import pytest
 from kdiag.diagnose.limits import limits_of
 from kdiag.diagnose.report.read import read_launches
 from kdiag.diagnose.roofline import headroom_of, roofline_of
-from kdiag.records import Evidence, Limits, Roofline
+from kdiag.records import Limits, Roofline
+from observing import observe
 from recorded_reports import LEAN, needs_data
 
 LIMITS = Limits(
@@ -17,10 +18,6 @@ LIMITS = Limits(
     tensor_tflops={"bf16": 100, "tf32": 50},
     source="report",
 )
-
-
-def observe(**values):
-    return {name.replace("__", "."): Evidence("metric", name, value) for name, value in values.items()}
 
 
 # 1 GB through DRAM at 1 TB/s takes 1000 us, 5 GFLOP of fp32 at 10 TFLOP/s 500 us.
@@ -53,6 +50,7 @@ def test_a_cache_can_be_what_limits():
     assert [each.intensity_flop_per_byte for each in roofline.levels] == pytest.approx([5, 5 / 6, 5 / 8])
     assert (roofline.limited_by, roofline.limit_us) == ("memory", pytest.approx(1500))
     assert headroom_of(roofline) == pytest.approx(2)  # by DRAM: tiles decide what goes through L2
+    assert [headroom_of(roofline, pct) for pct in (10, 80, 104)] == pytest.approx([4, 1.25, 1])  # fp32: 25 %
 
 
 def test_a_level_without_a_bandwidth_is_shown_without_a_percentage():
@@ -79,7 +77,7 @@ def test_pipes_work_at_once_but_operand_types_share_the_tensor_cores():
 def test_no_limit_when_a_pipe_may_have_worked_uncounted(lost):
     roofline = roofline_of({name: value for name, value in COUNTED.items() if name != lost}, LIMITS)
     assert (roofline.limit_us, roofline.ridge, roofline.limited_by, roofline.pipes) == (None, None, None, ())
-    assert headroom_of(roofline) is None
+    assert (headroom_of(roofline), headroom_of(roofline, 80)) == (None, 1.25)
     assert roofline.levels[0].pct_of_limit == pytest.approx(50)
 
 

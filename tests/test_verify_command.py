@@ -4,16 +4,14 @@ import json
 
 import pytest
 
-pytest.importorskip("cuda.tile")
-pytest.importorskip("torch")
-pytestmark = pytest.mark.compiler
-
 import gate_workload
 from kdiag.cli import run
 from kdiag.executors.bench import Trial
 from kdiag.isolate import Died
 from kdiag.loop import verifying
 from kdiag.records import ConfigurationCheck, Gpu, NotEvaluated
+
+pytestmark = pytest.mark.compiler
 
 DIVISION = "values / largest"
 FASTER = "ct.truediv(values, largest, rounding_mode=ct.RoundingMode.APPROX, flush_to_zero=True)"

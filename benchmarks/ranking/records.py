@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import geometric_mean
 
+from kdiag import workload as workloads
 from kdiag.codec import decode, encode
 from kdiag.executors.bench import Baseline
+from kdiag.loop.compiler import Compiler
+from kdiag.loop.findings import Findings, gather
 from kdiag.records import ConfigurationTiming, Observations
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +46,13 @@ class KernelSteps:
     observed: Observations
     steps: tuple[Step, ...]
     gpu_s: float
+
+    def findings(self, scratch: Path) -> tuple[str, Compiler, Findings]:
+        """The unedited source, a compiler of it that writes to `scratch`, and what was known of it."""
+        workload = workloads.read(ROOT / self.folder)
+        source = workloads.read_source(workload.kernel_file)
+        compiler = Compiler(workload, workload.kernel_file.name, "sm_90", scratch)
+        return source, compiler, gather(source, self.kernel, compiler, None, self.observed)
 
     @property
     def held_out(self) -> bool:

@@ -24,20 +24,16 @@ from pathlib import Path
 from typing import TypeVar
 from unittest.mock import patch
 
-from ranking.records import ROOT, KernelSteps, Measurements, read
+from ranking.records import KernelSteps, Measurements, read
 
-from kdiag import workload as workloads
 from kdiag.loop import headroom
 from kdiag.loop.candidates import PlanRequest, plan
-from kdiag.loop.compiler import Compiler
-from kdiag.loop.findings import gather
 from kdiag.loop.racing import MOST
 from kdiag.planner import graph
 from kdiag.planner.order import tier_order
 from kdiag.records import Diagnosis, Suggestion
 from kdiag.rules import load_playbook, load_start_values
 from kdiag.rules.load_playbook import Edge, Gain, Treat
-from kdiag.workload import Workload
 
 PLAYBOOK = "ABCDEFGHIJ"
 INVERSES = ("gather-scatter", "one-item-per-block", "freeze")  # which the published playbook does not know
@@ -133,11 +129,7 @@ def _dcg(gains: Sequence[float]) -> float:
 
 def _plan(found: KernelSteps, scratch: Path, race: int = 1) -> tuple[list[Suggestion], Diagnosis]:
     """The applicable suggestions in kdiag's order, for a run that races so many variants, and the diagnosis."""
-    workload = workloads.read(ROOT / found.folder)
-    assert isinstance(workload, Workload)
-    compiler = Compiler(workload, workload.kernel_file.name, "sm_90", scratch)
-    source = workloads.read_source(workload.kernel_file)
-    findings = gather(source, found.kernel, compiler, None, found.observed)
+    source, compiler, findings = found.findings(scratch)
     left = headroom.headroom(found.baseline, headroom.times(found.baseline))
     others = tuple(trial for trial in load_start_values.load() if trial.kernel != Path(found.folder).name)
     request = PlanRequest(source, found.kernel, findings, "yes", left, start_values=others, race=race)

@@ -14,24 +14,19 @@ import tempfile
 from dataclasses import astuple
 from pathlib import Path
 
-from ranking.records import ROOT, KernelSteps, Step, read
+from ranking.records import KernelSteps, Step, read
 
-from kdiag import workload as workloads
 from kdiag.loop.candidates import proposed
 from kdiag.loop.compiler import Compiler, of_kernel
 from kdiag.loop.experience import features
-from kdiag.loop.findings import Findings, gather
+from kdiag.loop.findings import Findings
 from kdiag.planner.compile_evidence import effect
-from kdiag.workload import Workload, source_hash
+from kdiag.workload import source_hash
 
 
 def entry(found: KernelSteps, scratch: Path) -> dict[str, object]:
     """One kernel: what kind it is, its leading cause, and what each step gave."""
-    workload = workloads.read(ROOT / found.folder)
-    assert isinstance(workload, Workload)
-    compiler = Compiler(workload, workload.kernel_file.name, "sm_90", scratch)
-    source = workloads.read_source(workload.kernel_file)
-    findings = gather(source, found.kernel, compiler, None, found.observed)
+    source, compiler, findings = found.findings(scratch)
     effects = _effects(source, found.kernel, findings, compiler)
     causes = findings.diagnosis.causes
     return {

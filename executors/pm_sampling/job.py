@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 import torch
 
+from kdiag.executors.device_jobs import loaded
 from kdiag.executors.pm_sampling.collector import CuptiSampler
 from kdiag.executors.pm_sampling.launches import GpuLaunch, Repeater, fingerprint, recorded_launches
 from kdiag.executors.pm_sampling.records import PmCounters, PmRequest, SamplingFailed
 from kdiag.executors.pm_sampling.windows import Accepted, accepted, data_notes, metric_set, runs_of, sampled_values
 from kdiag.records import Evidence
 from kdiag.rules.load_metrics import load_metrics
-from kdiag.workload import load_kernel, load_module
 
 SEED = 1
 
@@ -50,9 +50,7 @@ def captured(request: PmRequest) -> tuple[GpuLaunch, tuple[str, ...]]:
     The last, because a wrapper that tunes launches its candidates first.
     """
     with recorded_launches() as launches:
-        kernel_file, source = request.workload.kernel_file, request.source
-        module = load_kernel(kernel_file, source.path, source_hash=source.hash)
-        workload = load_module(request.workload.path, search=request.workload.path.parent)
+        workload, module = loaded(request.workload, request.source)
         config = workload.configs()[request.configuration]
         workload.run(module, workload.make_inputs(config, "cuda", SEED))
     torch.cuda.synchronize()

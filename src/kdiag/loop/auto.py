@@ -43,7 +43,10 @@ class Options:
 
 @dataclass
 class Run:
-    """A run in progress. The worktree holds the best verified source whenever no candidate is being tried."""
+    """A run in progress. The worktree holds the best verified source whenever no candidate is being tried.
+
+    `limit` says why nothing that is left is worth the minutes that a candidate takes by commands.
+    """
 
     arena: Arena
     journal: Journal
@@ -53,6 +56,7 @@ class Run:
     memory: Memory | None = None
     iterations: list[Iteration] = field(default_factory=list)
     final: tuple[ConfigurationTiming, ...] = ()
+    limit: str | None = None
     reached: Reached = field(init=False)
     files: RunFiles = field(init=False)
     strategy: Strategy = field(init=False)
@@ -120,9 +124,13 @@ class Run:
             self.arena = self.strategy.arena = replace(self.arena, kernel=kernel)
         report = self.options.report if source == self.original else None
         findings = self.strategy.observe(source, self._measured(source), report)
-        diagnosis = findings.diagnosis
+        diagnosis, known = findings.diagnosis, self.reached.baseline
         causes = ", ".join(f"{cause.id} {cause.score:.0%}" for cause in diagnosis.causes[:3])
         self.terminal.on_note(f"bottleneck {diagnosis.bottleneck} ({causes or 'no cause shown'})")
+        if isinstance(self.arena.compiler.workload, CommandWorkload) and known is not None:
+            told, at_limit = headroom.counted(findings, known)
+            self.terminal.on_note(told)
+            self.limit = f"at its limit: {told}" if at_limit else None
         if question := asks_user(self.arena.policy, diagnosis.bottleneck):
             self.journal.append(Stop(question, _now()))
             self._write_log("stopped to ask")
@@ -133,7 +141,7 @@ class Run:
             findings.compilation,
             speedup_so_far(self.iterations),
             errors=errors(self.iterations),
-            least_ms=headroom.least(self.reached.baseline),
+            least_ms=headroom.least(known),
         )
         return self._rank(parent)
 
@@ -191,7 +199,7 @@ class Run:
         ended = self.strategy.next() is None
         if ended and self.arena.bench is None:
             return "every candidate that is worth a measurement is ready for one"
-        reason = self.reached.stop(self.iterations, len(self.strategy.tree.open()))
+        reason = self.reached.stop(self.iterations, len(self.strategy.tree.open())) or self.limit
         return reason or (f"no candidate left is expected to gain {(WORTH_TRYING - 1) * 100:.0f} %" if ended else None)
 
     def _settle(self, row: Iteration, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str]) -> Parent:

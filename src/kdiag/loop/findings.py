@@ -16,14 +16,12 @@ from kdiag.loop.compiler import Compiler, of_kernel
 from kdiag.loop.least_work import configuration_of, least_work
 from kdiag.records import Compilation, CompileFailure, Diagnosis, Evidence, Observations, number
 
-FIRST = 0  # the configuration that a bench profiles
-
 
 @dataclass(frozen=True)
 class Findings:
     """The observations of one source, the diagnosis they lead to, and what could not be had and why.
 
-    `headroom` is how many times faster the launch would be at the roofline of its own counters.
+    `headroom` is how many times faster the launch would be at the roofline of its own counters, and no faster than a copy.
     """
 
     observations: Observations
@@ -38,21 +36,21 @@ def gather(
 ) -> Findings:
     """Observe `source` in every way that is available here and classify what is seen.
 
-    `measured` is what was timed and counted of the workload's first configuration, which is what a bench profiles.
+    `measured` is what was timed and counted of the first configuration that launches the kernel: a bench profiles that.
     Raises ReportError if the report cannot be read or holds no launch of `kernel`, UsageError if the source has no
     such kernel.
     """
     facts = read_source(source, compiler.file_name)
     observations: dict[str, Evidence] = dict(from_source(facts, kernel))
-    notes = []
+    notes, configuration = list[str](), None
     everything = compiler.compile_one(source)
     compilation = of_kernel(everything, kernel)
     if isinstance(compilation, CompileFailure):
         notes.append(f"no compiler evidence: {compilation.message}")
     else:
+        configuration = compilation[0].launch.configuration
         observations |= from_compilation(compilation) | from_products(facts, kernel, compilation)
     launch = ReportLaunch(0, kernel, kernel, None, measured or {})
-    configuration: int | None = FIRST
     if report is not None:
         launches = read_launches(report, f"^{kernel}$")
         launch = max(launches, key=lambda each: each.duration_us or 0.0)
@@ -64,12 +62,13 @@ def gather(
     if compiler.workload is not None and configuration is not None:
         observations |= least_work(compiler.workload, everything, kernel, compiler.target, configuration)
     profile = launch_profile(launch, observations)
+    seen = with_derived({**launch.observations, **observations})
     return Findings(
-        observations=with_derived({**launch.observations, **observations}),
+        observations=seen,
         diagnosis=profile.diagnosis,
         compilation=compilation,
         notes=(*notes, *profile.contradictions),
-        headroom=headroom_of(profile.roofline),
+        headroom=headroom_of(profile.roofline, number(seen, "pct_of_copy")),
     )
 
 

@@ -1,10 +1,25 @@
-"""How much faster the card allows the kernel to become, by its own bytes and operations."""
+"""How much faster the card allows the kernel to become, by its own bytes and operations.
 
+A Python workload says what each configuration needs. Of commands one launch is known, the first: the DRAM bytes that a
+profiler counted, or those of the arrays, if its call was heard, where these are fewer. A better kernel is expected to
+move them as well, and what the benchmark times besides (other shapes, a backward pass) to leave no more to gain. That
+says what is worth trying and proves nothing: by commands no result is refused as impossible.
+"""
+
+import math
 from collections.abc import Mapping
 from statistics import geometric_mean
 
+from kdiag.diagnose.metrics import inputs_missing
 from kdiag.executors.bench import Baseline
-from kdiag.records import ConfigurationTiming, Evidence, Observations
+from kdiag.loop.compiler import launches_of
+from kdiag.loop.findings import Findings
+from kdiag.records import ArrayArgument, ConfigurationTiming, Evidence, Observations, number
+
+# By commands a candidate costs minutes, and from here on "there is nothing left but to move fewer bytes"
+# (rules/causes/dram-bandwidth.toml).
+AT_COPY_PCT = 90.0
+COPY_GBS = "timing.copy_gbs"
 
 
 def headroom(baseline: Baseline, now_ms: Mapping[str, float]) -> float | None:
@@ -49,8 +64,9 @@ def describe(baseline: Baseline, now_ms: Mapping[str, float]) -> list[str]:
 
 
 def observations(baseline: Baseline, now_ms: Mapping[str, float]) -> Observations:
-    """What timing alone says: how close the worst configuration is to the limit that binds it."""
-    found: dict[str, Evidence] = {}
+    """What timing alone says: the speed of a copy, and how close the worst configuration is to the limit that binds it."""
+    copy = Evidence("timing", COPY_GBS, baseline.copy_gbs, "GB/s")
+    found = {COPY_GBS: copy} if baseline.copy_gbs else {}
     for row in baseline.configurations:
         if not row.limit_ms:
             continue
@@ -61,3 +77,26 @@ def observations(baseline: Baseline, now_ms: Mapping[str, float]) -> Observation
             text = f"{pct:.0f} % of the measured {row.limited_by} ({row.configuration})"
             found[name] = Evidence("timing", name, pct, "%", text=text)
     return found
+
+
+def counted(findings: Findings, baseline: Baseline) -> tuple[str, bool]:
+    """What the counters of a benchmark's launch leave to gain, and whether that is nothing: DRAM alone takes the time, as
+    fast as in a copy, and no launch was heard that has less than half as many elements.
+    """
+    pct = number(findings.observations, "pct_of_copy")
+    if pct is None:
+        named = {
+            COPY_GBS: f"a copy ({baseline.copy_unknown or 'none was recorded'})",
+            "work.bytes": "the arrays of the launch",
+            "pct_of_copy": "more than half of the launch's arrays",
+        }
+        missing = (named.get(name, "counters") for name in inputs_missing("pct_of_copy", findings.observations))
+        return f"what the copy bandwidth leaves is unknown without {' and '.join(dict.fromkeys(missing))}", False
+    sizes = [
+        sum(math.prod(each.shape) for each in launch.arguments if isinstance(each, ArrayArgument))
+        for launch in launches_of(findings.compilation)
+    ]
+    waits = [each.id for each in findings.diagnosis.causes[:1]] == ["dram-bandwidth"] and min(sizes) >= sizes[0] / 2
+    copy = f"the {baseline.copy_gbs:,.0f} GB/s that a copy reaches on this card"
+    told = f"DRAM throughput is {pct:.0f} % of {copy}: at most {max(1.0, 100 / pct):.2f}x is left"
+    return told, waits and pct >= AT_COPY_PCT
