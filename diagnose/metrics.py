@@ -27,6 +27,8 @@ class Derived:
     any_input: bool = False
 
 
+WARP = 32  # threads
+MOST_EXPLAINED = 200.0  # percent of the time
 DRAM_IDLE_PCT = 0.1  # so that what never leaves L2 has a ratio too, and a large one
 
 
@@ -53,6 +55,16 @@ def _wasted_sectors(loads: float, load_bytes: float, stores: float, store_bytes:
 def _pct_of_copy(moved: float, excess: float, time: float, copy: float) -> float:
     """By the bytes that it needs. Unknown for one that moves less than half of its arrays: a part, or another's arrays."""
     return 100 * moved / max(excess, 1.0) / (time * copy * 1e3) if excess >= 0.5 else math.nan
+
+
+def _held_warps(blocks: float, sms: float, grid: float, threads: float) -> float:
+    return min(blocks * sms, grid) * threads / WARP
+
+
+def _loop_latency(loads: float, cycles: float, held: float, elapsed: float) -> float:
+    """Warps in one place come one after another. Unknown where it is far too much: the model does not fit."""
+    explained = 100 * loads / held * cycles / elapsed
+    return explained if explained <= MOST_EXPLAINED else math.nan
 
 
 def _bank_conflicts(loads: float, stores: float, load_passes: float, store_passes: float) -> float:
@@ -140,6 +152,10 @@ DERIVED = (
             "DRAM, by the bytes alone that the workload needs"),
     Derived("pct_of_copy", "%", ("dram_bytes", "excess_traffic", "duration_us", "timing.copy_gbs"), _pct_of_copy,
             "DRAM traffic that is needed against what a copy moves on this card in the time"),
+    Derived("held_warps", "warps", ("compile.blocks_per_sm", "sm_count", "grid_size", "compile.threads"), _held_warps,
+            "warps that the card holds at once"),
+    Derived("loop_latency_pct", "%", ("global_loads", "compile.cycles_per_load", "held_warps", "sm_elapsed_cycles"), _loop_latency,
+            "of the cycles, what loops take if each warp waits for its own loads alone"),
     Derived("dram_bytes_per_block", "byte", ("dram_bytes", "grid_size"), lambda moved, blocks: moved / blocks,
             "DRAM traffic of one block"),
     Derived("blocks_per_cycle", "blocks", ("grid_size", "sm_elapsed_cycles"), operator.truediv,

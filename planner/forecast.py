@@ -31,7 +31,6 @@ SPREAD, NOISE = 0.5, 0.02  # how far off it is: a share of its logarithm, and at
 WEIGHT = 0.5  # of a forecast that explains the parent's whole time, in measurements
 WAITING_WEIGHT = 1.0  # of one for a parent that waits for its whole time
 LEAST_EXPLAINED = 0.5  # of the parent's time; a chain of dependent instructions takes the rest, or what waits
-WARP = 32  # threads
 MOST_HELD = 50.0  # percent of an SM's warps, as in rules/causes/occupancy-registers.toml
 UNKNOWN = 2.0  # what an edit may give that changes for how long a loop waits, before it is compiled
 LEAST_IN_FLIGHT = 0.5  # with less of what hid the parent's latency, latency may decide
@@ -78,7 +77,7 @@ def forecast(
     if explained < LEAST_EXPLAINED:
         few = (number(seen, "max_occupancy_pct") or 100.0) <= MOST_HELD
         waits = _waits(use, seen) and not any(products)
-        loops = _loops_share(seen, before, sms) >= LEAST_EXPLAINED
+        loops = (number(seen, "loop_latency_pct") or 0.0) >= 100 * LEAST_EXPLAINED
         needs = _waiting_needs(first, before, tiles, sms, few=few, loops=loops) if waits else None
         weight, because = WAITING_WEIGHT * (1 - explained), "as warps wait for most of the time"
     else:
@@ -106,7 +105,7 @@ def at_best(seen: Observations, headroom: float | None, target: str, variant: Va
             return None
         asked, held = variant.settings.get("occupancy"), number(seen, "compile.blocks_per_sm")
         more = _gain(use, Needs(1, 1, 1, asked / held)) if isinstance(asked, int) and held else None
-        return max(more or 0.0, UNKNOWN) if number(seen, "compile.turn_cycles") else more
+        return max(more or 0.0, UNKNOWN) if number(seen, "loop_latency_pct") else more
     if growth is None or growth <= 1:
         return None
     reads = 1 / math.sqrt(growth) if product else 1.0
@@ -201,18 +200,6 @@ def _work(tiles: float, blocks: float) -> float:
     if tiles == 1:
         return math.ceil(1 / blocks) if blocks < 1 else 1 / blocks
     return 1 / tiles if blocks == 1 else 1.0
-
-
-def _loops_share(seen: Observations, parent: CompileEvidence, sms: float | None) -> float:
-    """The part of the time that loops of loads explain if every warp waits alone: 0 where there are none, or too much."""
-    loads, cycles, held = number(seen, "global_loads"), number(seen, "sm_elapsed_cycles"), _resident(parent, sms)
-    if parent.turn is None or not (loads and cycles and held and parent.threads):
-        return 0.0
-    turns = (
-        loads / parent.turn.loads / (held * parent.threads / WARP)
-    )  # of the warps that one place holds, one after another
-    share = turns * parent.turn.cycles / cycles
-    return share if share < 1 / LEAST_EXPLAINED else 0.0
 
 
 def _wait(first: CompileEvidence, before: CompileEvidence, tiles: float) -> float | None:

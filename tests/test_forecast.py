@@ -113,7 +113,7 @@ def test_what_waits_is_told_by_the_blocks_that_are_held_at_once():
 def test_where_loops_wait_for_memory_a_turn_of_them_tells():
     """The recurrence of `min_gru`, its counters and code, on an H200."""
     seen = {"grid_size": 160, "sm_elapsed_cycles": 2.62e6, "issue_pct": 8, "xu_pct": 2, "dram_pct": 4, "sm_count": 132}
-    seen |= {"global_loads": 2.621e6, "max_occupancy_pct": 50}
+    seen |= {"loop_latency_pct": 94, "max_occupancy_pct": 50}
     before = LoopTurn(2396, 4, 8, 2)
 
     def speedup(turn, grid=160, proposal=None, parent=before, **more):
@@ -131,9 +131,8 @@ def test_where_loops_wait_for_memory_a_turn_of_them_tells():
     assert speedup(LoopTurn(803, 2, 16, 1), 40, resized("tile=512", tile=128)) == pytest.approx(1.39, rel=0.15)
     assert speedup(LoopTurn(2457, 4, 8, 2), threads=256) == pytest.approx(0.968, rel=0.05)
     assert speedup(None) is speedup(LoopTurn(2457, 4, 8), threads=256) is speedup(before, parent=None) is None
-    assert speedup(LoopTurn(825, 4, 8, 2), parent=LoopTurn(240, 4, 8, 2)) is None, (
-        "a tenth of the time: other things decide"
-    )
+    seen |= {"loop_latency_pct": 27}
+    assert speedup(LoopTurn(825, 4, 8, 2)) is None, "of embedding_bag: other things decide"
 
 
 def test_the_launch_rate_of_one_card_is_not_taken_for_anothers():

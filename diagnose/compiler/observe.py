@@ -38,8 +38,8 @@ def _total(evidence: CompileEvidence) -> float | None:
     return evidence.instruction_count or None
 
 
-def _turn(evidence: CompileEvidence) -> float | None:
-    return None if evidence.turn is None else evidence.turn.cycles / (evidence.turn.step or 1)
+def _cycles_per_load(evidence: CompileEvidence) -> float | None:
+    return None if evidence.turn is None else evidence.turn.cycles / evidence.turn.loads
 
 
 def _special_function_share(evidence: CompileEvidence) -> float | None:
@@ -120,7 +120,7 @@ FIGURES = (
     ),
     Figure("compile.conversion_instructions", _group("conversion"), "conversions between number types", "inst"),
     Figure("compile.atomic_instructions", _group("atomic"), "atomic operations on memory", "inst"),
-    Figure("compile.turn_cycles", _turn, "cycles that a warp alone takes for a turn of the loops that load", "cycle"),
+    Figure("compile.cycles_per_load", _cycles_per_load, "cycles of a warp alone for each load of its loops", "cycle"),
     Figure("compile.barriers", _group("barrier"), "barriers at which the warps of a block wait", "inst"),
     Figure("compile.unknown_instructions", _group("unknown"), "instructions that kdiag could not name", "inst"),
 )

@@ -113,7 +113,7 @@ def _undecided(suggestions: tuple[Suggestion, ...], inputs: PlanInputs, request:
     open_ones = [s for s in suggestions if s.applicable and s.proposal is not None]
     if not open_ones:
         return []
-    most = MOST_COMPILED * (2 if number(inputs.observations, "compile.turn_cycles") else 1)
+    most = MOST_COMPILED * (2 if number(inputs.observations, "loop_latency_pct") else 1)
     room = len(inputs.compiled) < most + request.race - 1
     wanted = [open_ones[0], *(_rivals(open_ones, inputs)[:AT_ONCE] if room else ())]
     wanted += [s for s in open_ones if s.optimization == open_ones[0].optimization][: request.race]
