@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
+from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
 from kdiag.executors.edits.examples.persistent import EXAMPLES
 from kdiag.executors.edits.hints import OCCUPANCY, hinted, present_value
 from kdiag.executors.edits.launches.block_helpers import block_calls
@@ -21,6 +21,7 @@ from kdiag.executors.edits.launches.wrapper import fresh_name, hidden_builtin
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, integer
 from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.executors.edits.syntax.rewriting import Change, rewrite, to
+from kdiag.executors.edits.view_edit import ViewEdit, no_variant
 from kdiag.records import Place, Scalar, Variant
 
 BLOCKS_PER_SM = "blocks-per-sm"
@@ -30,7 +31,7 @@ PASSED = "the kernel has a new parameter: launches of it in other files have to 
 TOLD = "{} has a new parameter: calls of it in other files have to pass the number of the block"
 
 
-class Persistent(Edit):
+class Persistent(ViewEdit):
     """Put a kernel's body into a loop over items and start only as many blocks as run at once, or undo that."""
 
     id = "B"
@@ -46,16 +47,13 @@ class Persistent(Edit):
         counts = sorted(CHOICES, key=lambda count: count != present)
         return tuple(Variant(self.id, f"{BLOCKS_PER_SM}={n}", {BLOCKS_PER_SM: n}) for n in counts)
 
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def change(self, view: KernelView, subject: Subject, variant: Variant) -> Outcome:
         """Edit the kernel and all of its launches together; skip where one of them cannot be edited."""
-        view = view_kernel(subject.source, subject.kernel)
-        if isinstance(view, Skipped):
-            return view
         if variant.name == INVERSE:
             return one_item_per_block(view)
         blocks = _blocks_per_sm(variant.settings)
         if blocks is None:
-            return Skipped(f"{variant.name or 'it'} is no variant of this edit")
+            return no_variant(variant)
         return _persistent(view, blocks)
 
 
