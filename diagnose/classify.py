@@ -9,9 +9,10 @@ that is only the consequence of another keeps the part that the other leaves: it
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kdiag.diagnose.metrics import inputs_missing, with_derived
 from kdiag.records import Cause, Diagnosis, Evidence, Observations, number
 from kdiag.rules.load_causes import CauseRule, Pattern, Test, load_causes
+
+from .metrics import inputs_missing, with_derived
 
 # Below this a cause is not named. A pattern of half a ceiling (compiler or source alone) has to be nearly complete
 # to pass, and one of full ceiling has to be more than a third of the way between its thresholds.

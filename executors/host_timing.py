@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kdiag import isolate
-from kdiag.executors.bench import Source
 from kdiag.isolate import Died
 from kdiag.records import Evidence
 from kdiag.workload import Workload, load_kernel, load_module
+
+from .bench import Source
 
 TIMEOUT_S = 120.0  # compilation of the kernel included
 SEED = 1
@@ -62,7 +63,7 @@ def time_runs(request: TimingRequest, *, timeout_s: float = TIMEOUT_S) -> RunTim
 
 
 def _time_runs(request: TimingRequest) -> RunTiming:
-    from kdiag.executors.pm_sampling.launches import recorded_launches
+    from .pm_sampling.launches import recorded_launches
 
     with recorded_launches() as launches:
         kernel_file, source = request.workload.kernel_file, request.source

@@ -6,10 +6,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kdiag import isolate
-from kdiag.diagnose.compiler.cache import cache_folder
 from kdiag.isolate import Died
 from kdiag.records import Compilation, CompileFailure
 from kdiag.workload import CommandWorkload, Workload
+
+from .cache import cache_folder
 
 NEEDED = {"torch": "torch", "cuda.tile": "cuda-tile"}
 
@@ -25,7 +26,7 @@ def compile_workload(
     """
     if reason := cannot_compile():
         return (CompileFailure("unavailable", reason),) * len(sources)
-    from kdiag.diagnose.compiler.job import CompileRequest, compile_source
+    from .job import CompileRequest, compile_source
 
     requests = [CompileRequest(workload, source, target, cache_folder()) for source in sources]
     answers = isolate.run_all(compile_source, requests, at_once=os.cpu_count() or 1, timeout_s=timeout_s)

@@ -15,15 +15,16 @@ import cuda.tile as ct
 from cuda.tile.compilation import export_kernel
 
 from kdiag.diagnose.capture.workload import Captured, capture
-from kdiag.diagnose.compiler import cache as compile_cache
-from kdiag.diagnose.compiler.cubin import CubinError, KernelResources, architecture, read_cubin
-from kdiag.diagnose.compiler.instruction_mix import instruction_mix
-from kdiag.diagnose.compiler.occupancy import BlockNeeds, occupancy
-from kdiag.diagnose.compiler.remarks import parse
-from kdiag.diagnose.compiler.tileiras import Compiled, CompilerCrash, CompilerRefusal, assemble, find_tileiras
 from kdiag.errors import ToolMissing
 from kdiag.records import Compilation, CompileEvidence, CompileFailure, Launch, Remark
 from kdiag.workload import CommandWorkload, Workload
+
+from . import cache as compile_cache
+from .cubin import CubinError, KernelResources, architecture, read_cubin
+from .instruction_mix import instruction_mix
+from .occupancy import BlockNeeds, occupancy
+from .remarks import parse
+from .tileiras import Compiled, CompilerCrash, CompilerRefusal, assemble, find_tileiras
 
 
 @dataclass(frozen=True)

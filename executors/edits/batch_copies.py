@@ -6,15 +6,16 @@ and do not overlap; what fails the check runs as the loop did.
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.batch_copies import EXAMPLES
-from kdiag.executors.edits.launches.batch_kernel import batched_kernel, batched_loop, guard
-from kdiag.executors.edits.launches.batch_loop import BatchLoop, batch_loop
-from kdiag.executors.edits.syntax.bindings import name_nodes
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, replace
-from kdiag.executors.edits.syntax.kernel_view import KernelView
-from kdiag.executors.edits.view_edit import ViewEdit
 from kdiag.records import Variant
+
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.batch_copies import EXAMPLES
+from .launches.batch_kernel import batched_kernel, batched_loop, guard
+from .launches.batch_loop import BatchLoop, batch_loop
+from .syntax.bindings import name_nodes
+from .syntax.kernel_source import KernelSource, replace
+from .syntax.kernel_view import KernelView
+from .view_edit import ViewEdit
 
 LISTS = "lists"
 CHECK = "_may_run_together"

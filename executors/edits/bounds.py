@@ -11,16 +11,17 @@ from dataclasses import replace
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.conversion import Conversion, convert
-from kdiag.executors.edits.accesses.inside_array import fits
-from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.bounds import EXAMPLES
-from kdiag.executors.edits.launches.extra_argument import ELSEWHERE, Addition, clash, launch_calls, with_argument
-from kdiag.executors.edits.launches.host_guard import Fits, violated
-from kdiag.executors.edits.syntax.kernel_source import keyword, read_kernel, set_keyword
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code
-from kdiag.executors.edits.view_edit import ViewEdit
 from kdiag.records import Variant
+
+from .accesses.conversion import Conversion, convert
+from .accesses.inside_array import fits
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.bounds import EXAMPLES
+from .launches.extra_argument import ELSEWHERE, Addition, clash, launch_calls, with_argument
+from .launches.host_guard import Fits, violated
+from .syntax.kernel_source import keyword, read_kernel, set_keyword
+from .syntax.kernel_view import KernelView, code
+from .view_edit import ViewEdit
 
 FLAG = Addition("CHECK_BOUNDS", "Constant[bool]", "check_bounds")
 VARIANTS: Mapping[str, tuple[str, ...]] = {

@@ -9,16 +9,17 @@ from dataclasses import replace
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.divisibility import EXAMPLES
-from kdiag.executors.edits.launches.extra_argument import ELSEWHERE, Addition, clash, launch_calls, with_argument
-from kdiag.executors.edits.launches.host_guard import divisor
-from kdiag.executors.edits.syntax.bindings import name_nodes
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
-from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
-from kdiag.executors.edits.syntax.rewriting import behind_docstring
-from kdiag.executors.edits.view_edit import ViewEdit
 from kdiag.records import Launch, Promise, ScalarArgument, Variant
+
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.divisibility import EXAMPLES
+from .launches.extra_argument import ELSEWHERE, Addition, clash, launch_calls, with_argument
+from .launches.host_guard import divisor
+from .syntax.bindings import name_nodes
+from .syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
+from .syntax.kernel_view import KernelView, view_kernel
+from .syntax.rewriting import behind_docstring
+from .view_edit import ViewEdit
 
 DIVISOR = 16
 INTEGERS = ("int", "ScalarInt64")

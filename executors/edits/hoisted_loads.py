@@ -7,14 +7,15 @@ operation, on whatever array: the load is then made again in every round. These 
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.invariant_loads import Loop, hoistable
-from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.hoisted_loads import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView
-from kdiag.executors.edits.syntax.rewriting import Change, rewrite, to, with_before
-from kdiag.executors.edits.view_edit import ViewEdit
 from kdiag.records import Variant
+
+from .accesses.invariant_loads import Loop, hoistable
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.hoisted_loads import EXAMPLES
+from .syntax.kernel_source import nodes
+from .syntax.kernel_view import KernelView
+from .syntax.rewriting import Change, rewrite, to, with_before
+from .view_edit import ViewEdit
 
 LOADS = "loads"
 REGISTERS = "the loaded tile stays in registers for the whole loop"

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, convert
-from kdiag.executors.edits.base import Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.latency import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import integer, keyword, remove_keyword, set_keyword
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code, view_kernel
-from kdiag.executors.edits.view_edit import ViewEdit
 from kdiag.records import Variant
+
+from .accesses.conversion import Conversion, Refusal, convert
+from .base import Outcome, Skipped, Subject
+from .examples.latency import EXAMPLES
+from .syntax.kernel_source import integer, keyword, remove_keyword, set_keyword
+from .syntax.kernel_view import KernelView, code, view_kernel
+from .view_edit import ViewEdit
 
 HINT = "latency"
 NONE = "none"

@@ -10,16 +10,17 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.inside_array import certain_rank
-from kdiag.executors.edits.accesses.launch_bounds import array_of
-from kdiag.executors.edits.accesses.reach import array_extent, array_parameter
-from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.static_shapes import EXAMPLES
-from kdiag.executors.edits.syntax.imports import with_import
-from kdiag.executors.edits.syntax.kernel_source import dotted, nodes, replace
-from kdiag.executors.edits.syntax.kernel_view import KernelView
-from kdiag.executors.edits.view_edit import ViewEdit
 from kdiag.records import ArrayArgument, Launch, ScalarArgument, Variant
+
+from .accesses.inside_array import certain_rank
+from .accesses.launch_bounds import array_of
+from .accesses.reach import array_extent, array_parameter
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.static_shapes import EXAMPLES
+from .syntax.imports import with_import
+from .syntax.kernel_source import dotted, nodes, replace
+from .syntax.kernel_view import KernelView
+from .view_edit import ViewEdit
 
 SHAPE, STRIDES = "shape", "strides"
 VARIANTS = (SHAPE, f"{SHAPE},{STRIDES}", STRIDES)

@@ -8,16 +8,17 @@ from collections.abc import Mapping
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.swizzle import EXAMPLES
-from kdiag.executors.edits.launches.blocks import independence
-from kdiag.executors.edits.launches.tile_order import Decoding, decoding
-from kdiag.executors.edits.launches.wrapper import fresh_name, hidden_builtin
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView
-from kdiag.executors.edits.syntax.rewriting import Change, before, rewrite, to
-from kdiag.executors.edits.view_edit import ViewEdit, no_variant
 from kdiag.records import Scalar, Variant
+
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.swizzle import EXAMPLES
+from .launches.blocks import independence
+from .launches.tile_order import Decoding, decoding
+from .launches.wrapper import fresh_name, hidden_builtin
+from .syntax.kernel_source import KernelSource, nodes
+from .syntax.kernel_view import KernelView
+from .syntax.rewriting import Change, before, rewrite, to
+from .view_edit import ViewEdit, no_variant
 
 GROUP = "group_size_m"
 CHOICES = (8, 4, 16)

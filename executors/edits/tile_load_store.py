@@ -4,16 +4,17 @@ from dataclasses import replace
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.conversion import Conversion, convert
-from kdiag.executors.edits.accesses.gather_to_load import gather_to_load, scatter_to_store
-from kdiag.executors.edits.accesses.load_to_gather import load_to_gather, store_to_scatter
-from kdiag.executors.edits.accesses.tma_use import gone_from_tma, moves_by_tma, without_tma
-from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.tile_load_store import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
-from kdiag.executors.edits.view_edit import ViewEdit, no_variant
 from kdiag.records import Promise, Variant
+
+from .accesses.conversion import Conversion, convert
+from .accesses.gather_to_load import gather_to_load, scatter_to_store
+from .accesses.load_to_gather import load_to_gather, store_to_scatter
+from .accesses.tma_use import gone_from_tma, moves_by_tma, without_tma
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.tile_load_store import EXAMPLES
+from .syntax.kernel_source import KernelSource, nodes
+from .syntax.kernel_view import KernelView, view_kernel
+from .view_edit import ViewEdit, no_variant
 
 INVERSE = "gather-scatter"
 FORWARD = ("tile-load-store", "tile-load-store-no-tma", "tile-load", "tile-store")

@@ -6,16 +6,17 @@ padding and with zeros the compiler makes the same machine code, so that is left
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, convert
-from kdiag.executors.edits.accesses.launch_bounds import array_of
-from kdiag.executors.edits.accesses.padded_load import padded_load
-from kdiag.executors.edits.accesses.tma_use import COMBINES_ELEMENTS, has_tma, reachable
-from kdiag.executors.edits.base import Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.tma_padding import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, set_keyword
-from kdiag.executors.edits.syntax.kernel_view import KernelView
-from kdiag.executors.edits.view_edit import ViewEdit
 from kdiag.records import Launch, Promise, Variant
+
+from .accesses.conversion import Conversion, Refusal, convert
+from .accesses.launch_bounds import array_of
+from .accesses.padded_load import padded_load
+from .accesses.tma_use import COMBINES_ELEMENTS, has_tma, reachable
+from .base import Outcome, Skipped, Subject
+from .examples.tma_padding import EXAMPLES
+from .syntax.kernel_source import KernelSource, argument, dotted, set_keyword
+from .syntax.kernel_view import KernelView
+from .view_edit import ViewEdit
 
 ZERO = "zero"
 

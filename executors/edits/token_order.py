@@ -7,7 +7,9 @@ for the no-op gate to say: `executors.token_order_probe` compiles the kernel wit
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.token_chains import (
+from kdiag.records import ArrayArgument, Variant
+
+from .accesses.token_chains import (
     ADDING,
     EXCHANGING,
     READS,
@@ -21,13 +23,12 @@ from kdiag.executors.edits.accesses.token_chains import (
     other_uses,
     statement,
 )
-from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.token_order import EXAMPLES
-from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import argument, dotted, keyword, nodes, replace, set_keyword
-from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
-from kdiag.executors.edits.view_edit import ViewEdit
-from kdiag.records import ArrayArgument, Variant
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.token_order import EXAMPLES
+from .syntax.bindings import names_in
+from .syntax.kernel_source import argument, dotted, keyword, nodes, replace, set_keyword
+from .syntax.kernel_view import KernelView, view_kernel
+from .view_edit import ViewEdit
 
 RELAXED, EARLIER = "relaxed-atomics", "loads-first"
 FLOATS = ("float", "bfloat", "tfloat")

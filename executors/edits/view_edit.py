@@ -4,9 +4,10 @@ from abc import abstractmethod
 from collections.abc import Collection
 from typing import ClassVar
 
-from kdiag.executors.edits.base import Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.records import Variant
+
+from .base import Edit, Outcome, Skipped, Subject
+from .syntax.kernel_view import KernelView, view_kernel
 
 
 class ViewEdit(Edit):

@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.tma_use import gone_from_tma
-from kdiag.executors.edits.accesses.views import tile_calls
-from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.without_tma import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import keyword, set_keyword
-from kdiag.executors.edits.syntax.kernel_view import KernelView, Rewrite, code, view_kernel
-from kdiag.executors.edits.view_edit import ViewEdit, no_variant
 from kdiag.records import Variant
+
+from .accesses.tma_use import gone_from_tma
+from .accesses.views import tile_calls
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.without_tma import EXAMPLES
+from .syntax.kernel_source import keyword, set_keyword
+from .syntax.kernel_view import KernelView, Rewrite, code, view_kernel
+from .view_edit import ViewEdit, no_variant
 
 KINDS = {"stores": "store", "loads": "load"}
 

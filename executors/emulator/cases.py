@@ -15,11 +15,12 @@ from pathlib import Path
 
 from kdiag import isolate
 from kdiag.executors.bench import Source
-from kdiag.executors.emulator import results
-from kdiag.executors.emulator.case_request import CasesRequest, Sized
 from kdiag.isolate import Died
 from kdiag.records import ConfigurationCheck, EmulatedCase, EmulatedSource, EmulationCase
 from kdiag.workload import Workload
+
+from . import results
+from .case_request import CasesRequest, Sized
 
 NEEDED = {"cuda-tile": "cuda", "ml-dtypes": "ml_dtypes", "torch": "torch"}  # packages, by what is imported
 SEEDS = (1, 2)
@@ -48,7 +49,7 @@ def cannot_emulate() -> str | None:
 
 def choose(workload: Workload) -> Cases | str:
     """The runs for a workload: of its `edge_configs()`, else of the smallest of `configs()`; or why there are none."""
-    from kdiag.executors.emulator.case_run import survey
+    from .case_run import survey
 
     found = isolate.run(survey, workload, timeout_s=TIMEOUT_S)
     if isinstance(found, Died):
@@ -95,7 +96,7 @@ class _Run:
 
     def to_the_end(self) -> EmulatedSource:
         """Run children until each case has a result, has ended its child, or is out of time."""
-        from kdiag.executors.emulator.case_run import load, run_cases
+        from .case_run import load, run_cases
 
         began, late = time.monotonic(), None
         left = self._collect(self.request.cases)

@@ -7,8 +7,8 @@ import sys
 
 import click
 
-from kdiag import __version__, interrupts
-from kdiag.errors import BUG, INTERRUPTED, USAGE, KdiagError
+from . import __version__, interrupts
+from .errors import BUG, INTERRUPTED, USAGE, KdiagError
 
 VERBS = {
     "profile": "Say what limits a kernel, and why: from a report, a workload, or a program.",

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from kdiag.codec import DecodeError, decode, encode
-from kdiag.errors import KdiagError
-from kdiag.records import Iteration, Scalar, Standing
+from .codec import DecodeError, decode, encode
+from .errors import KdiagError
+from .records import Iteration, Scalar, Standing
 
 
 class JournalError(KdiagError):

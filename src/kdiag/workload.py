@@ -17,8 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from kdiag.errors import WorkloadError
-from kdiag.package_copy import PackageCopy, member_of
+from .errors import WorkloadError
+from .package_copy import PackageCopy, member_of
 
 Item = TypeVar("Item")
 

@@ -10,8 +10,6 @@ from typing import Any, get_args
 import click
 from rich.console import Console
 
-from kdiag.commands.file_to_write import writable
-from kdiag.commands.options import KERNEL
 from kdiag.errors import AsksUser, KdiagError, UsageError
 from kdiag.loop.auto import Run
 from kdiag.loop.compiler import TARGETS
@@ -23,6 +21,9 @@ from kdiag.reporters.run_summary import RunHeader, RunSummary
 from kdiag.reporters.terminal_auto import Terminal, removal
 from kdiag.rules.load_policies import DEFAULT, names
 from kdiag.workload import CommandWorkload
+
+from .file_to_write import writable
+from .options import KERNEL
 
 POSITIVE = click.FloatRange(min=0, min_open=True)
 PERCENT = click.FloatRange(min=0, min_open=True, max=100)

@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from kdiag.commands.options import TARGET
 from kdiag.errors import FAILURE, ToolMissing, UsageError
+
+from .options import TARGET
 
 
 @click.command("emulate")

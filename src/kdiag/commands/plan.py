@@ -8,8 +8,6 @@ import click
 from rich.console import Console
 
 from kdiag import workload as workloads
-from kdiag.commands.file_to_write import writable
-from kdiag.commands.options import KERNEL, TARGET, WORKLOAD
 from kdiag.diagnose.profile_compiled import failure_of
 from kdiag.errors import UsageError
 from kdiag.journal import read as read_journal
@@ -23,6 +21,9 @@ from kdiag.reporters import json_brief, json_plan, markdown_brief, terminal_plan
 from kdiag.reporters.markdown import write_atomically
 from kdiag.run_state import state
 from kdiag.workload import CommandWorkload, Workload
+
+from .file_to_write import writable
+from .options import KERNEL, TARGET, WORKLOAD
 
 
 @click.command("plan")

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import click
 
-from kdiag.commands.options import KERNEL, TARGET, WORKLOAD
 from kdiag.errors import FAILURE, UsageError, WorkloadError
 from kdiag.loop.findings import choose_kernel
 from kdiag.loop.verifying import VerifyRequest, verify
 from kdiag.records import failed
 from kdiag.reporters import json_verify, terminal_verify
 from kdiag.workload import CommandWorkload, Workload, of_kernel_file, read, read_source
+
+from .options import KERNEL, TARGET, WORKLOAD
 
 
 @click.command("verify")

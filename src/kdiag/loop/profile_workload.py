@@ -16,14 +16,15 @@ from kdiag.executors.host_timing import RunTiming, TimingRequest, time_runs
 from kdiag.executors.ncu.collect import NoCounters, collect
 from kdiag.executors.ncu.command import compute_capability
 from kdiag.executors.pm_sampling.sample import request, sample
-from kdiag.loop.compiler import TARGETS
-from kdiag.loop.findings import choose_kernel
-from kdiag.loop.kernel_evidence import WITHOUT_GPU, kernel_evidence, python_workload
-from kdiag.loop.least_work import least_work
 from kdiag.records import Gpu, Observations, Profile, architecture
 from kdiag.rules.load_metric_sets import counters
 from kdiag.rules.load_pm_sampling import load_metric_set
 from kdiag.workload import Workload
+
+from .compiler import TARGETS
+from .findings import choose_kernel
+from .kernel_evidence import WITHOUT_GPU, kernel_evidence, python_workload
+from .least_work import least_work
 
 
 @dataclass(frozen=True)
