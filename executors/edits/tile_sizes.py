@@ -109,10 +109,14 @@ class _Tiles:
         """Why the settings cannot be written, None if they can."""
         unknown = settings.keys() - {WARPS} - self.by_setting.keys()
         if unknown:
-            return Skipped(self.reason or f"the kernel has no tile size named {', '.join(sorted(unknown))}")
+            there = (
+                f"the kernel has no tile size named {', '.join(sorted(unknown))}; it has {', '.join(self.by_setting)}"
+            )
+            return Skipped(self.reason or there)
         for name, size in settings.items():
-            if name != WARPS and not (isinstance(size, int) and size.bit_count() == 1 and size > 0):
-                return Skipped(f"a tile size is a power of two, and {name}={size} is none")
+            if type(size) is not int or size.bit_count() != 1 or size < 1:
+                what = "a number of warps" if name == WARPS else "a tile size"
+                return Skipped(f"{what} is a power of two, and {name}={size} is none")
         resized = self.resized(settings)
         if not resized:
             return Skipped(self.reason or "the tiles have these sizes already")

@@ -8,12 +8,13 @@ from click.core import ParameterSource
 
 from kdiag.errors import FAILURE, ToolMissing, UsageError
 
+from .files import EXISTING
 from .options import TARGET
 
 
 @click.command("emulate")
-@click.argument("what", type=click.Path(path_type=Path))
-@click.option("--workload", type=click.Path(path_type=Path), help="How the kernel file is run and checked.")
+@click.argument("what", type=EXISTING)
+@click.option("--workload", type=EXISTING, help="How the kernel file is run and checked.")
 @click.option(
     "--configuration",
     type=click.IntRange(min=0),

@@ -11,7 +11,7 @@ from kdiag.planner.experience import COLUMNS, Experience, database
 from kdiag.reporters import history
 from kdiag.reporters.markdown import write_atomically
 
-from .file_to_write import writable
+from .files import writable
 
 
 @click.command("history")

@@ -22,14 +22,14 @@ from kdiag.reporters.markdown import write_atomically
 from kdiag.run_state import state
 from kdiag.workload import CommandWorkload, Workload
 
-from .file_to_write import writable
+from .files import EXISTING, writable
 from .options import KERNEL, TARGET, WORKLOAD
 
 
 @click.command("plan")
 @click.argument("kernel_file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @KERNEL
-@click.option("--report", type=click.Path(path_type=Path, exists=True), help="An Nsight Compute report (.ncu-rep).")
+@click.option("--report", type=EXISTING, help="An Nsight Compute report (.ncu-rep).")
 @WORKLOAD
 @TARGET
 @click.option("--allow-rounding", is_flag=True, help="Edits that change rounding may be applied.")

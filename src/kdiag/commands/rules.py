@@ -6,7 +6,7 @@ import click
 
 from kdiag.errors import KdiagError, UsageError
 
-from .file_to_write import writable
+from .files import writable
 
 
 @click.group("rules")
