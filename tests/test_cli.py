@@ -101,6 +101,43 @@ def test_an_interrupt_outside_a_command_is_one_line(capsys, monkeypatch):
     assert capsys.readouterr().err == "kdiag: interrupted\n"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--help",),
+        ("explain", "A"),
+        ("doctor",),
+        ("rules", "graph", "--dot"),
+        ("profile", str(EXAMPLES / "softmax" / "softmax.ncu-repz")),
+        ("profile", str(EXAMPLES / "softmax" / "softmax.ncu-repz"), "--json"),
+        ("apply", KERNEL, "H"),
+    ],
+)
+def test_output_that_nobody_reads_is_no_failure(words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer) as unread:
+        done = subprocess.run(
+            [sys.executable, "-m", "kdiag", *words], stdout=unread, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr.strip()) == (141, "")
+
+
+def test_another_broken_pipe_is_not_taken_for_the_output():
+    code = """if True:
+        import os
+        from kdiag import interrupts
+        interrupts.listen()
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            os.write(writer, b"x")
+        except BrokenPipeError:
+            print("went on", interrupts.received)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "went on []\n"
+
+
 def test_what_nohup_ignores_stays_ignored_and_what_python_drops_is_not_told():
     code = """if True:
         import signal
