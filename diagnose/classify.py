@@ -22,6 +22,7 @@ DECISIVE = 0.35
 BUSY_PCT = 60.0
 
 UNKNOWN = "unknown"
+SHARES = ("timing.pct_of_copy_bandwidth", "timing.pct_of_tensor_peak")  # of the limit that binds, by timing alone
 
 
 @dataclass(frozen=True)
@@ -113,9 +114,9 @@ def _bottleneck(rule: CauseRule, known: Observations) -> str:
 
 
 def _figures(known: Observations) -> tuple[Evidence, ...]:
-    """Return the headline figures, which are what is left to say when no cause is decisive."""
+    """Return the headline figures and what timing says, which are left to say when no cause is decisive."""
     named = (("compute_pct", "SMs"), ("memory_pct", "memory system"), ("dram_pct", "DRAM"))
-    return tuple(
+    headline = tuple(
         Evidence(
             "metric",
             known[name].name,
@@ -126,3 +127,4 @@ def _figures(known: Observations) -> tuple[Evidence, ...]:
         for name, label in named
         if _has(known, name)
     )
+    return (*headline, *(known[name] for name in SHARES if _has(known, name)))

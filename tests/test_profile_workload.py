@@ -8,7 +8,12 @@ import pytest
 
 from bundled import EXAMPLES
 from command_lines import refusal
-from kdiag import cli
+from kdiag import cli, isolate
+from kdiag.executors.bench import Baseline, ConfigurationBaseline
+from kdiag.executors.ncu.collect import NoCounters
+from kdiag.isolate import Died
+from kdiag.loop import profile_workload
+from kdiag.records import ConfigurationCheck, Gpu
 from ncu_machine import FILL, SOFTMAX, machine
 
 __all__ = ["machine"]
@@ -30,6 +35,40 @@ def test_the_compiler_alone_names_the_line(what, capsys):
     assert cause["evidence"][0]["where"] == {"file": "matmul.py", "line": 18, "column": 22}
     assert kernel["duration_us"] is None
     assert kernel["compiled"]["occupancy_limited_by"] == "registers"
+
+
+WRONG = ConfigurationCheck("rows=1", False, 1.0, 0.1, "off by 1")
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize(
+    ("answer", "near", "note"),
+    [
+        (0.0625, True, "rows=2: 96% of the measured copy bandwidth (3,840 of 4,000 GB/s)"),
+        (0.12, False, "rows=2: 50% of the measured copy bandwidth (2,000 of 4,000 GB/s)"),
+        (Baseline((WRONG,), ()), False, "wrong in rows=1, so its time says nothing: off by 1"),
+        (Died("crash", "no card"), False, "not set beside the card's measured rates: no card"),
+    ],
+)
+def test_without_counters_the_time_is_set_beside_a_copys(answer, near, note, capsys, monkeypatch):
+    pytest.importorskip("cuda.tile")
+    if isinstance(answer, float):
+        rows = (("rows=1", 9.0), ("rows=2", answer))
+        made = [ConfigurationBaseline(name, ms, 0.0, limit_ms=0.06, limited_by="copy bandwidth") for name, ms in rows]
+        answer = Baseline((), tuple(made), 4000.0)
+    run = isolate.run
+    monkeypatch.setattr(
+        isolate,
+        "run",
+        lambda job, *asked, **options: answer if job is profile_workload._baseline else run(job, *asked, **options),
+    )
+    monkeypatch.setattr(profile_workload, "probe_gpu", lambda: Gpu("a card", "9.0", 132))
+    monkeypatch.setattr(profile_workload, "sample", lambda _: NoCounters("refused"))
+    monkeypatch.setattr(profile_workload, "time_runs", lambda _: Died("error", "no card"))
+    found = printed(capsys, str(EXAMPLES / "softmax"), "--configuration", "1")
+    (kernel,) = found["kernels"]
+    assert (kernel["causes"][0]["id"] == "dram-bandwidth") is near
+    assert note in found["notes"]
 
 
 @pytest.mark.compiler
