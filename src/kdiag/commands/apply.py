@@ -32,7 +32,7 @@ from .options import KERNEL, TARGET, WORKLOAD
 @TARGET
 @click.option("--write", is_flag=True, help="Write the edited file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.apply/1).")
-def command(  # noqa: PLR0913, PLR0917 - one parameter an option
+def command(
     kernel_file: Path,
     optimization: str | None,
     variant: str | None,

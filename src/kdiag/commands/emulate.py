@@ -28,7 +28,7 @@ from .options import TARGET
 @click.option("--timeout", type=click.FloatRange(min=1), default=600, show_default=True, help="Seconds for everything.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.emulate/1).")
 @click.pass_context
-def command(  # noqa: PLR0913, PLR0917 - one parameter an option
+def command(
     ctx: click.Context,
     what: Path,
     workload: Path | None,

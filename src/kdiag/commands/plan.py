@@ -49,7 +49,7 @@ from .options import KERNEL, TARGET, WORKLOAD
 @click.option("--no-experience", is_flag=True, help="Leave the trials of earlier runs out of account.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-v", "--verbose", is_flag=True, help="Every variant, not the best of each optimization.")
-def command(  # noqa: PLR0913, PLR0917 - one parameter an option
+def command(
     kernel_file: Path,
     kernel: str | None,
     report: Path | None,

@@ -67,7 +67,7 @@ class WithCommand(click.Command):
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.profile/1).")
 @click.pass_context
-def command(  # noqa: PLR0913, PLR0917 - one parameter an option
+def command(
     ctx: click.Context,
     what: Path | None,
     kernel: str | None,

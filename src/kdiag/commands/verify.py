@@ -24,7 +24,7 @@ from .options import KERNEL, TARGET, WORKLOAD
 @click.option("--edit", metavar="H[:VARIANT]", help="The edit that made AFTER: its lines, promises and safety hold.")
 @click.option("--exact", is_flag=True, help="Not a bit of the result may change.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.verify/1).")
-def command(  # noqa: PLR0913, PLR0917 - one parameter an option
+def command(
     before: Path,
     after: Path,
     workload: Path | None,
