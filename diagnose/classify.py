@@ -9,9 +9,10 @@ that is only the consequence of another keeps the part that the other leaves: it
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kdiag.diagnose.metrics import inputs_missing, with_derived
 from kdiag.records import Cause, Diagnosis, Evidence, Observations, number
 from kdiag.rules.load_causes import CauseRule, Pattern, Test, load_causes
+
+from .metrics import inputs_missing, with_derived
 
 # Below this a cause is not named. A pattern of half a ceiling (compiler or source alone) has to be nearly complete
 # to pass, and one of full ceiling has to be more than a third of the way between its thresholds.
@@ -21,6 +22,7 @@ DECISIVE = 0.35
 BUSY_PCT = 60.0
 
 UNKNOWN = "unknown"
+SHARES = ("timing.pct_of_copy_bandwidth", "timing.pct_of_tensor_peak")  # of the limit that binds, by timing alone
 
 
 @dataclass(frozen=True)
@@ -112,9 +114,9 @@ def _bottleneck(rule: CauseRule, known: Observations) -> str:
 
 
 def _figures(known: Observations) -> tuple[Evidence, ...]:
-    """Return the headline figures, which are what is left to say when no cause is decisive."""
+    """Return the headline figures and what timing says, which are left to say when no cause is decisive."""
     named = (("compute_pct", "SMs"), ("memory_pct", "memory system"), ("dram_pct", "DRAM"))
-    return tuple(
+    headline = tuple(
         Evidence(
             "metric",
             known[name].name,
@@ -125,3 +127,4 @@ def _figures(known: Observations) -> tuple[Evidence, ...]:
         for name, label in named
         if _has(known, name)
     )
+    return (*headline, *(known[name] for name in SHARES if _has(known, name)))

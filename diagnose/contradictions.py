@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from kdiag.diagnose.roofline import fastest_tflops, roofline_of
 from kdiag.records import Limits, Observations, Roofline, number
+
+from .roofline import fastest_tflops, roofline_of
 
 # Counters come from several replays, which differ by a few percent, and the bandwidths of data sheets are rounded.
 SLACK = 1.15

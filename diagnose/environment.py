@@ -7,10 +7,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from kdiag.diagnose.toolchain import Answer, ask, tools
 from kdiag.errors import COUNTER_PERMISSION
 from kdiag.records.environment import Card, CounterAccess, Environment, Tool
 from kdiag.rules.load_devices import device_named
+
+from .toolchain import Answer, ask, tools
 
 # Prerequisites of cuTile Python 1.7: compute capability 8.x to 12.x, driver r580
 # (https://docs.nvidia.com/cuda/cutile-python/quickstart.html).

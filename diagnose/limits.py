@@ -10,9 +10,10 @@ the table has no limits, and no percentage is made.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kdiag.diagnose.metrics import with_derived
 from kdiag.records import Limits, Observations, number
 from kdiag.rules.load_devices import device_named
+
+from .metrics import with_derived
 
 TENSOR_TYPES = ("bf16", "fp16", "tf32", "fp8", "int8", "fp64")
 REPORT = "report"

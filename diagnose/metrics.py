@@ -8,8 +8,9 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kdiag.diagnose.report.plausible import plausible
 from kdiag.records import Evidence, Observations, number
+
+from .report.plausible import plausible
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,6 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from kdiag.diagnose.classify import UNKNOWN, classify
-from kdiag.diagnose.contradictions import contradictions
-from kdiag.diagnose.limits import limits_of, limits_of_card
-from kdiag.diagnose.metrics import with_derived
-from kdiag.diagnose.report.read import ReportLaunch, read_launches
-from kdiag.diagnose.report.symbol import name_constants
-from kdiag.diagnose.roofline import roofline_of
 from kdiag.records import (
     Cause,
     CompileEvidence,
@@ -24,6 +17,14 @@ from kdiag.records import (
     SpeedOfLight,
     number,
 )
+
+from .classify import UNKNOWN, classify
+from .contradictions import contradictions
+from .limits import limits_of, limits_of_card
+from .metrics import with_derived
+from .report.read import ReportLaunch, read_launches
+from .report.symbol import name_constants
+from .roofline import roofline_of
 
 
 def profile_report(path: str | Path, kernel: str | None = None, launch_index: int | None = None) -> Profile:

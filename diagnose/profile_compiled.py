@@ -6,16 +6,6 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from kdiag import isolate
-from kdiag.diagnose.classify import UNKNOWN, classify
-from kdiag.diagnose.compiler.compile import compile_workload
-from kdiag.diagnose.compiler.observe import from_compilation
-from kdiag.diagnose.compiler.observe_products import from_products
-from kdiag.diagnose.compiler.observe_remarks import remark_lines
-from kdiag.diagnose.roofline import roofline_of
-from kdiag.diagnose.source.facts import SourceFacts
-from kdiag.diagnose.source.observe import from_source
-from kdiag.diagnose.source.read import read_source
-from kdiag.diagnose.work import Work, WorkRequest, work_of
 from kdiag.errors import KdiagError, ToolMissing, UsageError, WorkloadError
 from kdiag.isolate import Died
 from kdiag.records import (
@@ -31,6 +21,17 @@ from kdiag.records import (
 )
 from kdiag.workload import Workload
 from kdiag.workload import read_source as read_text
+
+from .classify import UNKNOWN, classify
+from .compiler.compile import compile_workload
+from .compiler.observe import from_compilation
+from .compiler.observe_products import from_products
+from .compiler.observe_remarks import remark_lines
+from .roofline import roofline_of
+from .source.facts import SourceFacts
+from .source.observe import from_source
+from .source.read import read_source
+from .work import Work, WorkRequest, work_of
 
 TIMEOUT_S = 120.0  # for all kernels of the workload; one that spills badly takes half a minute
 NOTHING_RUN = "nothing was run: there are no counters and no times, so what costs most is not known"

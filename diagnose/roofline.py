@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from kdiag.diagnose.limits import TENSOR_TYPES, limits_of
-from kdiag.diagnose.metrics import with_derived
 from kdiag.records import Limits, Observations, Roofline, RooflineLevel, RooflinePipe, number
+
+from .limits import TENSOR_TYPES, limits_of
+from .metrics import with_derived
 
 # The requirement's bounds of the intensity classes, in FLOP per byte.
 MEMORY_BELOW = 10.0

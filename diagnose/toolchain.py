@@ -17,9 +17,10 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from kdiag.diagnose.compiler.tileiras import find_program, find_tileiras
 from kdiag.errors import ToolMissing
 from kdiag.records.environment import Tool
+
+from .compiler.tileiras import find_program, find_tileiras
 
 TIMEOUT_S = 10.0
 # `--remarks=all` came with CUDA 13.4; see `diagnose.compiler.tileiras`.

@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kdiag.diagnose.source.facts import KernelFacts
 from kdiag.records import ArrayArgument, Evidence, Launch
 from kdiag.workload import Workload, load_module
+
+from .source.facts import KernelFacts
 
 
 @dataclass(frozen=True)

@@ -17,18 +17,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag import isolate
-from kdiag.executors.bench import Baseline, ConfigurationBaseline, Counters, Trial, counters_in
-from kdiag.executors.command_output import Measured, printed
-from kdiag.executors.decide import gain_pct
-from kdiag.executors.device_bench import copy_bandwidth
-from kdiag.executors.ncu.collect import Command, NoCounters, collect_from
-from kdiag.executors.ncu.process import signal_group
-from kdiag.executors.paired_statistics import FEWEST, timing_between
-from kdiag.executors.pytest_report import PytestReport, asking_for, heard, listening, read
 from kdiag.isolate import Died
 from kdiag.package_copy import member_of
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, Observations
 from kdiag.workload import Call, CommandWorkload
+
+from .bench import Baseline, ConfigurationBaseline, Counters, Trial, counters_in
+from .command_output import Measured, printed
+from .decide import gain_pct
+from .device_bench import copy_bandwidth
+from .ncu.collect import Command, NoCounters, collect_from
+from .ncu.process import signal_group
+from .paired_statistics import FEWEST, timing_between
+from .pytest_report import PytestReport, asking_for, heard, listening, read
 
 # The parent is run before and after every run of the candidate: 13 runs of the benchmark, and one of the tests. Six rounds
 # are the fewest that prove a small gain. What is large shows sooner: from the second round on whether the candidate is

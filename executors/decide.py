@@ -9,10 +9,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kdiag.executors.gates import compiles, emulation
-from kdiag.executors.gates.correctness import describe, worst
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, GateRecord, Iteration, Verdict
 from kdiag.rules.load_policies import Policy
+
+from .gates import compiles, emulation
+from .gates.correctness import describe, worst
 
 EXACT_UNITS = 2.0  # roundings to the output's type; a parent that is more exact forbids no more
 NOISE_FACTOR = 5.0

@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING
 
 from kdiag import isolate
 from kdiag.errors import KdiagError, ToolMissing, UsageError
-from kdiag.executors import gpu_pool
-from kdiag.executors.bench import Baseline, Counters, Heat, Source, Trial, counters_in
-from kdiag.executors.ncu.collect import NoCounters, Waiting, prepare
-from kdiag.executors.pm_sampling.sample import request as sampling_of
-from kdiag.executors.pm_sampling.sample import sample
 from kdiag.isolate import Died
 from kdiag.records import ConfigurationCheck, Gpu, NotEvaluated, Observations
 from kdiag.workload import Workload
 
+from . import gpu_pool
+from .bench import Baseline, Counters, Heat, Source, Trial, counters_in
+from .ncu.collect import NoCounters, Waiting, prepare
+from .pm_sampling.sample import request as sampling_of
+from .pm_sampling.sample import sample
+
 if TYPE_CHECKING:
-    from kdiag.executors.device_jobs import BaselineRequest
+    from .device_jobs import BaselineRequest
 
 PROBE_S = 120.0  # the first child also waits for the server's `import torch`
 # Racers whose checks share the card, on half of the cores: most of a check is compiling, and the rest is memory.
@@ -56,7 +57,7 @@ class DeviceBench:
 
     def baseline(self, source: Path) -> Baseline | Died:
         """Check and time one source, and find out what else it can do: candidates must be able to do that as well."""
-        from kdiag.executors import device_jobs
+        from . import device_jobs
 
         requests = [
             device_jobs.BaselineRequest(part, Source.of(source))
@@ -90,7 +91,7 @@ class DeviceBench:
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         """Check `candidate`, then time it interleaved with `parent`."""
-        from kdiag.executors import device_jobs
+        from . import device_jobs
 
         requests = [
             device_jobs.TrialRequest(part, Source.of(parent), Source.of(candidate), frozenset(self._admitted))
@@ -104,7 +105,7 @@ class DeviceBench:
 
         One that died is checked again by itself: several together may want more memory than the card has.
         """
-        from kdiag.executors import device_jobs
+        from . import device_jobs
 
         requests = [device_jobs.TrialRequest(self.workload, Source.of(parent), Source.of(one)) for one in candidates]
         at_once = max(1, min(CHECKED_AT_ONCE, (os.cpu_count() or 1) // 2))
@@ -117,7 +118,7 @@ class DeviceBench:
 
     def race(self, parent: Path, candidates: Sequence[Path], slower_pct: float) -> Heat | Died:
         """Time the candidates interleaved with `parent`, in one child: what one of them breaks ends the race."""
-        from kdiag.executors import device_race
+        from . import device_race
 
         racers = tuple(map(Source.of, candidates))
         request = device_race.RaceRequest(self.workload, Source.of(parent), racers, slower_pct)
@@ -134,7 +135,7 @@ def choose_gpus(selection: str, workload: Workload) -> tuple[tuple[str, ...], Gp
 
     Raises KdiagError, also if they are of several kinds: the times of all are compared with one limit.
     """
-    from kdiag.executors import device_jobs
+    from . import device_jobs
 
     count = isolate.run(device_jobs.devices, None, timeout_s=PROBE_S)
     configurations = isolate.run(device_jobs.configurations, workload, timeout_s=PROBE_S)
@@ -159,7 +160,7 @@ def probe_gpu() -> Gpu | None:
     """
     if find_spec("torch") is None:
         return None
-    from kdiag.executors.device_jobs import probe
+    from .device_jobs import probe
 
     answer = isolate.run(probe, None, timeout_s=PROBE_S)
     if isinstance(answer, Died):
@@ -169,14 +170,14 @@ def probe_gpu() -> Gpu | None:
 
 def copy_bandwidth() -> float | Died:
     """The GB/s, read and written, that plain streaming reaches on the current GPU: a few seconds."""
-    from kdiag.executors import device_jobs
+    from . import device_jobs
 
     return isolate.run(device_jobs.copy_bandwidth, None, timeout_s=PROBE_S)
 
 
 def check_on_device(workload: Workload, parent: Path, candidate: Path, *, timeout_s: float = 120.0) -> Trial | Died:
     """All checks that the parent passes; nothing is timed."""
-    from kdiag.executors import device_jobs
+    from . import device_jobs
 
     found = _survey(device_jobs.BaselineRequest(workload, Source.of(parent)), timeout_s)
     admitted = frozenset(check.configuration for check in found.checks)
@@ -187,7 +188,7 @@ def check_on_device(workload: Workload, parent: Path, candidate: Path, *, timeou
 
 def _survey(request: BaselineRequest, timeout_s: float) -> Trial:
     """What a kernel can do beyond what is required; nothing is asked of others if it takes the device with it."""
-    from kdiag.executors import device_jobs
+    from . import device_jobs
 
     found = isolate.run(device_jobs.survey, request, timeout_s=timeout_s)
     if isinstance(found, Died):

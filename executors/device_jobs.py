@@ -8,24 +8,16 @@ from types import ModuleType
 
 import torch
 
-from kdiag.executors.bench import Baseline, ConfigurationBaseline, Source, Trial
-from kdiag.executors.correctness import stages
-from kdiag.executors.correctness.controls import prove
-from kdiag.executors.correctness.judging import label
-from kdiag.executors.correctness.subject import SEEDS, Config, Subject
-from kdiag.executors.device_timing import (
-    Budget,
-    Flush,
-    Run,
-    compared,
-    copy_gbs,
-    interleaved,
-    matrix_tflops,
-    shortest_ms,
-)
-from kdiag.executors.paired_statistics import timing
 from kdiag.records import STAGES, ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated
 from kdiag.workload import Workload, load_kernel, load_module, load_part
+
+from .bench import Baseline, ConfigurationBaseline, Source, Trial
+from .correctness import stages
+from .correctness.controls import prove
+from .correctness.judging import label
+from .correctness.subject import SEEDS, Config, Subject
+from .device_timing import Budget, Flush, Run, compared, copy_gbs, interleaved, matrix_tflops, shortest_ms
+from .paired_statistics import timing
 
 # The matrix product that bounds a workload, by the dtype of its inputs: float32 may use TF32 at best.
 MATRIX_DTYPES = {torch.bfloat16: torch.bfloat16, torch.float16: torch.float16, torch.float32: torch.float32}

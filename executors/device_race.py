@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kdiag.executors import device_jobs
-from kdiag.executors.bench import Heat, Source
-from kdiag.executors.device_timing import Budget, Flush, interleaved
-from kdiag.executors.halving import ROUNDS, Speedups, halved
-from kdiag.executors.paired_statistics import paired_ratio
 from kdiag.workload import Workload
+
+from . import device_jobs
+from .bench import Heat, Source
+from .device_timing import Budget, Flush, interleaved
+from .halving import ROUNDS, Speedups, halved
+from .paired_statistics import paired_ratio
 
 HEAT_S = 1.0  # for one configuration of a heat that could do with fewer rounds
 

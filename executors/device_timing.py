@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
-from kdiag.executors.paired_statistics import until_settled
+from .paired_statistics import until_settled
 
 COPY_MARGIN = 1.02  # over the measured copy bandwidth: its own spread
 # Over the rate of the library's product, which is no limit of the card: it keeps the tensor pipe 0.85 busy at the clock

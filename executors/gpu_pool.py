@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 
 from kdiag import isolate
 from kdiag.errors import UsageError
-from kdiag.executors.bench import Baseline, Trial
 from kdiag.isolate import Died
 from kdiag.workload import Part, Workload
+
+from .bench import Baseline, Trial
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")

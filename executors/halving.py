@@ -6,7 +6,7 @@ A round of a fast kernel takes less than the start of another heat: its first he
 import statistics
 from collections.abc import Callable, Sequence
 
-from kdiag.executors.bench import Heat
+from .bench import Heat
 
 FIRST_ROUNDS, ROUNDS = 4, 16
 

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kdiag import isolate
-from kdiag.executors.bench import Source
 from kdiag.isolate import Died
 from kdiag.records import Evidence
 from kdiag.workload import Workload
+
+from .bench import Source
 
 TIMEOUT_S = 120.0  # compilation of the kernel included
 SEED = 1
@@ -62,8 +63,8 @@ def time_runs(request: TimingRequest, *, timeout_s: float = TIMEOUT_S) -> RunTim
 
 
 def _time_runs(request: TimingRequest) -> RunTiming:
-    from kdiag.executors.device_jobs import loaded
-    from kdiag.executors.pm_sampling.launches import recorded_launches
+    from .device_jobs import loaded
+    from .pm_sampling.launches import recorded_launches
 
     with recorded_launches() as launches:
         workload, module = loaded(request.workload, request.source)

@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kdiag.executors.command_output import Measured, of_record
 from kdiag.workload import Call
+
+from .command_output import Measured, of_record
 
 PLUGIN = Path(__file__).parent / "recorded_calls/kdiag_recorded_calls.py"
 PROPERTY = "benchmark"

@@ -13,9 +13,10 @@ from typing import TypeVar
 
 from kdiag.codec import decode, encode
 from kdiag.errors import UsageError
-from kdiag.executors.bench import Baseline, Bench, Counters, Heat, Races, Samples, Source, Trial
 from kdiag.isolate import Died
 from kdiag.records import Gpu, Scalar
+
+from .bench import Baseline, Bench, Counters, Heat, Races, Samples, Source, Trial
 
 
 @dataclass(frozen=True)

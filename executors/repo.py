@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag.errors import RepositoryError
-from kdiag.executors.git import ask, status, tell
+
+from .git import ask, status, tell
 
 SANDBOX = "sandbox"
 TRAILER = "Kdiag-Branch"  # ends the message of a commit that a run made

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from kdiag.executors.ncu.process import Ended, start, watch
-from kdiag.executors.waiting_target import WaitingTarget
 from kdiag.records import GateRecord
 from kdiag.workload import Workload
+
+from .ncu.process import Ended, start, watch
+from .waiting_target import WaitingTarget
 
 GATE = "memcheck"
 TIMEOUT_S = 60.0  # it takes 10 s, and 20 more at most to launch what a kernel searches

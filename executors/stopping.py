@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kdiag.executors.decide import gain_pct, reaches
 from kdiag.records import Iteration
 from kdiag.rules.load_policies import Policy
+
+from .decide import gain_pct, reaches
 
 
 @dataclass(frozen=True)

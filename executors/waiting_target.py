@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag import isolate
-from kdiag.executors.ncu.process import stop
 from kdiag.workload import Workload
+
+from .ncu.process import stop
 
 PROFILED = "kdiag"  # the NVTX range of the launches that a profile is of
 

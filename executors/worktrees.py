@@ -9,8 +9,9 @@ from itertools import count
 from pathlib import Path
 
 from kdiag.errors import RepositoryError
-from kdiag.executors.git import CHECKOUT_TIMEOUT_S, ask, status, tell, top_level
-from kdiag.executors.repo import TRAILER, Worktree, head, revert
+
+from .git import CHECKOUT_TIMEOUT_S, ask, status, tell, top_level
+from .repo import TRAILER, Worktree, head, revert
 
 
 def plan_worktree(kernel_file: Path, kernel: str, run_dir: Path, date: str) -> Worktree:

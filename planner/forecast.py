@@ -22,8 +22,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kdiag.planner.shrinkage import Figure
 from kdiag.records import Compilation, CompileEvidence, CompileFailure, Observations, Proposal, Variant, number
+
+from .shrinkage import Figure
 
 # Blocks that a card launches in a cycle at most (rules/causes/tile-too-small.toml); of others than the H200 nobody knows.
 MOST_BLOCKS_PER_CYCLE = {"sm_90": 0.84}

@@ -12,15 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING
 
-from kdiag.planner import graph as rules
-from kdiag.planner.groups import Candidate, Circumstances
-from kdiag.planner.shrinkage import BROADER, NO_EFFECT, SHRINK, TRUST_NOTHING, Estimate, figures, shrunk
 from kdiag.records import ExpectedSpeedup
 from kdiag.rules.load_playbook import Gain, Optimization, matches
 
+from . import graph as rules
+from .groups import Candidate, Circumstances
+from .shrinkage import BROADER, NO_EFFECT, SHRINK, TRUST_NOTHING, Estimate, figures, shrunk
+
 if TYPE_CHECKING:
-    from kdiag.planner.forecast import Forecast
-    from kdiag.planner.graph import Graph
+    from .forecast import Forecast
+    from .graph import Graph
 
 # A cause below this score is no finding.
 FAINTEST = 0.01

@@ -12,10 +12,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kdiag.errors import KdiagError
-from kdiag.planner.check import faults
 from kdiag.rules import load_causes, load_playbook
 from kdiag.rules.load_causes import CauseRule
 from kdiag.rules.load_playbook import Edge, EdgeKind, Optimization, Treat, matches
+
+from .check import faults
 
 if TYPE_CHECKING:
     import networkx as nx

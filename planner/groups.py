@@ -18,13 +18,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kdiag.planner import graph as rules
-from kdiag.planner.shrinkage import ELSEWHERE, NO_EFFECT, TRUST_MEASURED, Estimate, Figure, figures, foreign, shrunk
 from kdiag.records import Cause, Effect, PastTrial
 from kdiag.rules.load_playbook import Optimization, Treat, matches
 
+from . import graph as rules
+from .shrinkage import ELSEWHERE, NO_EFFECT, TRUST_MEASURED, Estimate, Figure, figures, foreign, shrunk
+
 if TYPE_CHECKING:
-    from kdiag.planner.graph import Graph
+    from .graph import Graph
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kdiag.planner.gain import time_saved
 from kdiag.records import Diagnosis, Suggestion
 from kdiag.rules.load_playbook import TIERS
+
+from .gain import time_saved
 
 # Ten seconds of trying weigh as much as half a percent of the kernel's time: cost decides between near equals.
 COST_PER_SECOND = 0.0005

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kdiag.planner import graph as rules
 from kdiag.records import Observations, Prediction, number, parts
+
+from . import graph as rules
 
 # Twice what PM sampling and Nsight Compute differ by on one kernel (62.5 against 60.5 % of DRAM, 83 against 87 % of the
 # tensor pipe; NVIDIA H200, 2026-11). What the compiler says has no noise.

@@ -10,13 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from kdiag.planner import graph as rules
-from kdiag.planner.compile_evidence import OFF_TENSOR_CORES, code, effect, judge, known_causes, parent_causes, unmoved
-from kdiag.planner.forecast import Forecast, forecast
-from kdiag.planner.gain import Expectation, after_kept, capped, expectation, slowed, with_forecast
-from kdiag.planner.groups import Circumstances
-from kdiag.planner.order import sort_key, tier_order
-from kdiag.planner.search import searched, with_search
 from kdiag.records import (
     Cause,
     Compilation,
@@ -31,6 +24,14 @@ from kdiag.records import (
 from kdiag.rules import load_playbook
 from kdiag.rules.load_playbook import Optimization
 from kdiag.workload import source_hash
+
+from . import graph as rules
+from .compile_evidence import OFF_TENSOR_CORES, code, effect, judge, known_causes, parent_causes, unmoved
+from .forecast import Forecast, forecast
+from .gain import Expectation, after_kept, capped, expectation, slowed, with_forecast
+from .groups import Circumstances
+from .order import sort_key, tier_order
+from .search import searched, with_search
 
 # What a compiler remark proves of the unedited kernel is surer than what a profile suggests.
 PROVEN_BY_COMPILER = 0.9

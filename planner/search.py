@@ -9,10 +9,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 
-from kdiag.planner import graph as rules
-from kdiag.planner.gain import time_saved
-from kdiag.planner.shrinkage import Estimate, Figure, shrunk
 from kdiag.records import Suggestion
+
+from . import graph as rules
+from .gain import time_saved
+from .shrinkage import Estimate, Figure, shrunk
 
 
 def searched(search: Suggestion, among: Sequence[Suggestion]) -> list[Suggestion]:

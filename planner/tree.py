@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal, cast, get_args
 
-from kdiag.planner import graph as rules
 from kdiag.records import Prediction, Suggestion, parts
+
+from . import graph as rules
 
 State = Literal[
     "open", "not-applicable", "no-op", "kept", "reverted", "inconclusive", "crashed", "ready", "blocked", "outraced"

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from kdiag.rules import load_playbook
-from kdiag.rules.load_causes import CauseRule, Pattern
-from kdiag.rules.load_metrics import load_metrics
+from . import load_playbook
+from .load_causes import CauseRule, Pattern
+from .load_metrics import load_metrics
 
 LEGEND = (
     "Each observation is graded from 0 to 1 between the two figures. What counts *for it* is averaged by weight; what "

@@ -8,7 +8,8 @@ from importlib.resources import files
 from typing import Any
 
 from kdiag.errors import UsageError
-from kdiag.rules.load_metrics import load_metrics
+
+from .load_metrics import load_metrics
 
 Capability = tuple[int, int]
 

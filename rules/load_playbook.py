@@ -14,7 +14,8 @@ from typing import Literal, cast, get_args
 
 from kdiag.errors import KdiagError
 from kdiag.records import Grid, Safety
-from kdiag.rules.load_metrics import load_metrics
+
+from .load_metrics import load_metrics
 
 EdgeKind = Literal["requires", "conflicts", "enables", "searches"]
 Table = Mapping[str, object]

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, get_args
 
-from kdiag.rules.load_metrics import load_metrics
+from .load_metrics import load_metrics
 
 Reduction = Literal["mean", "active", "launch"]
 DEFAULT = "default"

@@ -10,9 +10,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from kdiag.rules import load_playbook
-from kdiag.rules.cause_page import render
-from kdiag.rules.load_causes import load_causes
+from . import load_playbook
+from .cause_page import render
+from .load_causes import load_causes
 
 PACKAGE = "kdiag.references"
 INDEX = "README.md"

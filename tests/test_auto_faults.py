@@ -93,14 +93,14 @@ def test_what_stops_a_run_is_one_sentence(tmp_path, capsys, monkeypatch):
     made = made_in(tmp_path)
     before = made.fingerprint()
 
-    def said(*options):
+    def said(*options, expected=1):
         code, answer = auto(made, capsys, *options)
-        assert (code, made.fingerprint()) == (1, before), answer
+        assert (code, made.fingerprint()) == (expected, before), answer
         (sentence,) = (line for line in answer["stderr"].splitlines() if line.startswith("kdiag: "))
         return str(sentence)
 
     assert "/proc/kdiag" in said("--run-dir", "/proc/kdiag")  # where nobody may write
-    assert "There is no journal at" in said("--resume", str(made.run_dir))
+    assert "There is no journal at" in said("--resume", str(made.root), expected=2)
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("PATH", str(made.root))
         assert "git was not found; install it" in said()

@@ -94,6 +94,12 @@ def test_spills_outrank_the_memory_traffic_they_cause():
     assert (stalled.causes[0].id, stalled.bottleneck) == ("register-spills", "latency")
 
 
+def test_what_timing_says_is_told_where_no_cause_is_decisive():
+    told = Evidence("timing", "timing.pct_of_copy_bandwidth", 50.0, "%", text="50 % of the measured copy bandwidth")
+    (unknown,) = classify({told.name: told}).causes
+    assert (unknown.id, unknown.evidence) == ("unknown", (told,))
+
+
 def test_evidence_keeps_its_place():
     where = Place("kernel.py", 30, 14)
     diagnosis = classify({"compile.mma_off_tensor_cores": Evidence("remark", "RemarkTensorCoreMMA", 1, "", where)})

@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from bundled import EXAMPLES
+from command_lines import refusal
 from kdiag import __main__, cli, interrupts, isolate
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import KdiagError
@@ -21,9 +22,6 @@ KERNEL = str(EXAMPLES / "softmax" / "softmax.py")
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["profile", "gone.ncu-rep"], 1, "gone.ncu-rep"),
-        (["plan", "gone.py"], 2, "does not exist"),
-        (["auto", "gone.py", "--yes"], 1, "There is no workload at gone.py"),
         (["auto", str(EXAMPLES / "softmax")], 2, "--yes"),
         (["auto", str(EXAMPLES / "softmax"), "--target-pct-of-peak", "900"], 2, "900.0 is not in the range"),
         (["auto", str(EXAMPLES / "softmax"), "--target-value", "5"], 2, "add --target-metric gbps or tflops"),
@@ -31,7 +29,7 @@ KERNEL = str(EXAMPLES / "softmax" / "softmax.py")
         (["plan", KERNEL, "--kernel", "other"], 2, "softmax_kernel"),
         (["plan", KERNEL, "--exact", "--allow-rounding"], 2, "contradict"),
         (["plan", KERNEL, "--run", str(EXAMPLES)], 2, "add --brief FILE"),
-        (["plan", KERNEL, "--run", str(EXAMPLES), "--brief", "b.md"], 1, "no journal at"),
+        (["plan", KERNEL, "--run", str(EXAMPLES), "--brief", "b.md"], 2, "no journal at"),
         (["plan", KERNEL, "--brief", "/nope/x"], 2, "The folder /nope does not exist; create it"),
         (["history", "--export", "/nope/x/y.csv"], 2, "The folder /nope/x does not exist; create it"),
         (["history", "--export", os.devnull], 2, "not a regular file"),
@@ -40,15 +38,33 @@ KERNEL = str(EXAMPLES / "softmax" / "softmax.py")
         (["profile", __file__], 2, "no function decorated with @ct.kernel and no KERNEL_FILE"),
         (["emulate", __file__], 2, "no function decorated with @ct.kernel and no KERNEL_FILE"),
         (["nonsense"], 2, "No such command"),
+        *(
+            ([*words.split(), "gone.py"], 2, "'gone.py' does not exist")
+            for words in (
+                "profile",
+                f"profile {KERNEL} --workload",
+                "plan",
+                f"plan {KERNEL} --report",
+                f"plan {KERNEL} --run",
+                "apply",
+                f"apply {KERNEL} H --workload",
+                "verify",
+                f"verify {KERNEL}",
+                "emulate",
+                f"emulate {KERNEL} --workload",
+                "auto",
+                "auto --resume",
+                f"auto {KERNEL} --replay",
+                f"auto {KERNEL} --report",
+                "rules check",
+            )
+        ),
+        (["auto", str(EXAMPLES), "--yes"], 2, f"There is no workload at {EXAMPLES / 'workload.py'}"),
     ],
 )
 def test_what_is_foreseen_is_one_sentence(arguments, code, sentence, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", open("/dev/null"))  # noqa: SIM115, PTH123 - closed with the test process
-    assert cli.run(arguments) == code
-    printed = capsys.readouterr()
-    assert sentence in printed.err
-    assert "Traceback" not in printed.err
-    assert printed.out == ""
+    refusal(capsys, arguments, code, sentence)
     assert not Path("/nope").exists()
 
 
@@ -83,6 +99,43 @@ def test_an_interrupt_outside_a_command_is_one_line(capsys, monkeypatch):
     with pytest.raises(SystemExit, match="130"):
         __main__.main()
     assert capsys.readouterr().err == "kdiag: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--help",),
+        ("explain", "A"),
+        ("doctor",),
+        ("rules", "graph", "--dot"),
+        ("profile", str(EXAMPLES / "softmax" / "softmax.ncu-repz")),
+        ("profile", str(EXAMPLES / "softmax" / "softmax.ncu-repz"), "--json"),
+        ("apply", KERNEL, "H"),
+    ],
+)
+def test_output_that_nobody_reads_is_no_failure(words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer) as unread:
+        done = subprocess.run(
+            [sys.executable, "-m", "kdiag", *words], stdout=unread, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr.strip()) == (141, "")
+
+
+def test_another_broken_pipe_is_not_taken_for_the_output():
+    code = """if True:
+        import os
+        from kdiag import interrupts
+        interrupts.listen()
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            os.write(writer, b"x")
+        except BrokenPipeError:
+            print("went on", interrupts.received)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "went on []\n"
 
 
 def test_what_nohup_ignores_stays_ignored_and_what_python_drops_is_not_told():

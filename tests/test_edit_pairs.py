@@ -16,7 +16,8 @@ pytest.importorskip("cuda.tile")
 pytest.importorskip("ml_dtypes")
 
 from edit_pool import POOL, TF32_TOLERANCE, Bench, bench
-from kdiag.diagnose.compiler.job import CompileRequest, compile_launches
+from kdiag.diagnose.compiler.compile import CompileRequest
+from kdiag.diagnose.compiler.job import compile_launches
 from kdiag.executors.edits.base import Applied, Edit, Skipped
 from kdiag.executors.edits.registry import EDITS
 from kdiag.records import CompileFailure, Variant

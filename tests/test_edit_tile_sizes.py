@@ -127,7 +127,10 @@ def test_unchecked_accesses_allow_smaller_tiles_only():
         "load(x, (bid(0),), shape=(T,))", "gather(x, bid(0) * T + arange(T, dtype=int32), check_bounds=False)"
     )
     assert "can only become smaller" in refused(source, "double_kernel", block=512)
-    assert all("power of two, and block=" in refused(source, "double_kernel", block=size) for size in (48, 0, "abc"))
+    for size in (48, 0, -4, 1.5, True, "abc"):
+        assert f"a tile size is a power of two, and block={size} is" in refused(source, "double_kernel", block=size)
+    assert "number of warps is a power of two" in refused(source, "double_kernel", block=64, num_worker_warps="abc")
+    assert refused(source, "double_kernel", rows=64).endswith("no tile size named rows; it has block")
     assert "block: int = 128" in resized(source, "double_kernel", block=128)
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from kdiag import records
 from kdiag.codec import DecodeError, decode, encode
+from kdiag.errors import UsageError
 from kdiag.journal import CandidateReady, Event, IterationDone, Journal, JournalError, Resumed, Start, Stop, Tree, read
 from kdiag.records import ConfigurationCheck, Iteration
 from kdiag.run_state import state
@@ -194,10 +195,9 @@ def test_two_runs_do_not_write_one_journal(tmp_path):
     with pytest.raises(JournalError, match="holds a run already"):
         Journal.create(path, START)
     Journal.resume(path)[0].close()
-    with pytest.raises(JournalError, match="no journal"):
-        Journal.resume(tmp_path / "absent")
-    with pytest.raises(JournalError, match="no journal"):
-        read(tmp_path / "absent")
+    for use in (Journal.resume, read):
+        with pytest.raises(UsageError, match="no journal"):
+            use(tmp_path / "absent")
 
 
 class FullDisk(io.FileIO):

@@ -1,6 +1,10 @@
 """`kdiag auto` killed with SIGKILL at any point and resumed ends as if nothing had happened."""
 
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -119,6 +123,29 @@ def killed_and_resumed(folder, point):
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.replace(BENCH, "bench").replace(TEST, "test"))
 def test_a_run_killed_here_ends_like_one_that_was_not(tmp_path, undisturbed, point):
     assert killed_and_resumed(tmp_path, point) == undisturbed[0]
+
+
+@pytest.mark.parametrize("lines", [1, 4])
+def test_a_run_that_nobody_reads_stops_and_resumes(tmp_path, undisturbed, lines):
+    made = made_in(tmp_path)
+    code = """if True:
+        import sys
+        from kdiag import interrupts
+        from killed_runs import Attempt, run_auto
+        interrupts.listen()
+        sys.exit(run_auto(Attempt(tuple(sys.argv[1:]))))"""
+    words = [sys.executable, "-c", code, "auto", made.root, "--yes", "--budget", "9999", "--run-dir", made.run_dir]
+    paths = os.pathsep.join((str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")))
+    run = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "PYTHONPATH": paths}
+    )
+    assert run.stdout is not None
+    assert all(run.stdout.readline() for _ in range(lines))
+    run.stdout.close()
+    assert run.wait(60) == 141
+    assert made.journal[-1]["event"] == ("start" if lines == 1 else "stop")
+    assert start(made, "--resume") == 0
+    assert end_of(made) == undisturbed[0]
 
 
 @pytest.mark.slow

@@ -7,7 +7,13 @@ import sys
 import pytest
 
 from bundled import EXAMPLES
-from kdiag import cli
+from command_lines import refusal
+from kdiag import cli, isolate
+from kdiag.executors.bench import Baseline, ConfigurationBaseline
+from kdiag.executors.ncu.collect import NoCounters
+from kdiag.isolate import Died
+from kdiag.loop import profile_workload
+from kdiag.records import ConfigurationCheck, Gpu
 from ncu_machine import FILL, SOFTMAX, machine
 
 __all__ = ["machine"]
@@ -30,6 +36,40 @@ def test_the_compiler_alone_names_the_line(what, capsys):
     assert kernel["compiled"]["occupancy_limited_by"] == "registers"
 
 
+WRONG = ConfigurationCheck("rows=1", False, 1.0, 0.1, "off by 1")
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize(
+    ("answer", "near", "note"),
+    [
+        (0.0625, True, "rows=2: 96% of the measured copy bandwidth (3,840 of 4,000 GB/s)"),
+        (0.12, False, "rows=2: 50% of the measured copy bandwidth (2,000 of 4,000 GB/s)"),
+        (Baseline((WRONG,), ()), False, "wrong in rows=1, so its time says nothing: off by 1"),
+        (Died("crash", "no card"), False, "not set beside the card's measured rates: no card"),
+    ],
+)
+def test_without_counters_the_time_is_set_beside_a_copys(answer, near, note, capsys, monkeypatch):
+    pytest.importorskip("cuda.tile")
+    if isinstance(answer, float):
+        rows = (("rows=1", 9.0), ("rows=2", answer))
+        made = [ConfigurationBaseline(name, ms, 0.0, limit_ms=0.06, limited_by="copy bandwidth") for name, ms in rows]
+        answer = Baseline((), tuple(made), 4000.0)
+    run = isolate.run
+    monkeypatch.setattr(
+        isolate,
+        "run",
+        lambda job, *asked, **options: answer if job is profile_workload._baseline else run(job, *asked, **options),
+    )
+    monkeypatch.setattr(profile_workload, "probe_gpu", lambda: Gpu("a card", "9.0", 132))
+    monkeypatch.setattr(profile_workload, "sample", lambda _: NoCounters("refused"))
+    monkeypatch.setattr(profile_workload, "time_runs", lambda _: Died("error", "no card"))
+    found = printed(capsys, str(EXAMPLES / "softmax"), "--configuration", "1")
+    (kernel,) = found["kernels"]
+    assert (kernel["causes"][0]["id"] == "dram-bandwidth") is near
+    assert note in found["notes"]
+
+
 @pytest.mark.compiler
 def test_a_report_with_its_workload(capsys):
     folder = EXAMPLES / "softmax"
@@ -44,9 +84,9 @@ def test_a_report_with_its_workload(capsys):
     ("arguments", "code", "sentence"),
     [
         ([], 2, "Name one thing to profile"),
-        (["x.ncu-rep", "--", "true"], 2, "Name one thing to profile"),
+        ([__file__, "--", "true"], 2, "Name one thing to profile"),
         ([str(EXAMPLES / "softmax"), "--target", "sm_1"], 2, "There is no target 'sm_1'"),
-        ([str(EXAMPLES), "--target", "sm_90"], 1, "There is no workload"),
+        ([str(EXAMPLES), "--target", "sm_90"], 2, "There is no workload"),
         ([str(EXAMPLES / "softmax" / "softmax.ncu-repz"), "--launch-index", "7"], 2, "is 0."),
         (
             [str(EXAMPLES / "softmax" / "softmax.ncu-repz"), "--workload", str(EXAMPLES / "matmul_bf16")],
@@ -56,10 +96,7 @@ def test_a_report_with_its_workload(capsys):
     ],
 )
 def test_what_cannot_be_profiled(arguments, code, sentence, capsys):
-    assert cli.run(["profile", *arguments]) == code
-    said = capsys.readouterr()
-    assert sentence in said.err
-    assert said.out == ""
+    refusal(capsys, ["profile", *arguments], code, sentence)
 
 
 def test_a_kernel_without_a_workload(tmp_path, capsys):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kdiag.errors import WorkloadError
+from kdiag.errors import UsageError, WorkloadError
 from kdiag.workload import CommandWorkload, Workload, load_kernel, load_module, read, source_hash
 
 COMPLETE = "\n".join(
@@ -51,7 +51,7 @@ def test_commands(tmp_path):
 )
 def test_mistakes_in_a_workload_file(tmp_path, text, sentence):
     write(tmp_path, k_dot_py="", w_dot_py=text)
-    with pytest.raises(WorkloadError, match=sentence):
+    with pytest.raises((WorkloadError, UsageError), match=sentence):
         read(tmp_path / "w.py")
 
 
@@ -68,7 +68,7 @@ def test_mistakes_in_a_workload_file(tmp_path, text, sentence):
 )
 def test_mistakes_in_a_toml(tmp_path, text, sentence):
     write(tmp_path, k_dot_py="", kdiag_dot_toml=text)
-    with pytest.raises(WorkloadError, match=sentence):
+    with pytest.raises((WorkloadError, UsageError), match=sentence):
         read(tmp_path)
 
 

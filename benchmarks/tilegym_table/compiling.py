@@ -7,7 +7,8 @@ from pathlib import Path
 from kdiag.cutile.gpu_stand_in import CudaOn, gpu_stand_in
 from kdiag.diagnose.capture.call import CallRequest, capture_call
 from kdiag.diagnose.capture.record import Captured
-from kdiag.diagnose.compiler.job import CompileRequest, compile_launches
+from kdiag.diagnose.compiler.compile import CompileRequest
+from kdiag.diagnose.compiler.job import compile_launches
 from kdiag.records import Compilation
 from kdiag.workload import Workload
 from tilegym_calls import CALLS

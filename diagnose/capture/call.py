@@ -40,8 +40,9 @@ def capture_call(request: CallRequest) -> tuple[Any, ...]:
     """
     from kdiag.cutile.gpu_stand_in import CudaOn, gpu_stand_in
     from kdiag.cutile.hooks import launching_through
-    from kdiag.diagnose.capture.record import Recorder
-    from kdiag.diagnose.capture.workload import run_on_stand_in
+
+    from .record import Recorder
+    from .workload import run_on_stand_in
 
     sys.path[:0] = [folder for folder in request.search if folder not in sys.path]
     recorder = Recorder(request.target)

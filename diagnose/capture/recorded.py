@@ -12,9 +12,10 @@ from typing import Any
 
 import torch
 
-from kdiag.diagnose.capture.call import member
 from kdiag.errors import WorkloadError
 from kdiag.workload import Call
+
+from .call import member
 
 SEQUENCES: dict[str, Callable[..., Any]] = {"list": list, "tuple": tuple, "Size": torch.Size}
 

@@ -15,10 +15,11 @@ import torch
 
 from kdiag.cutile.gpu_stand_in import CudaOn, gpu_stand_in
 from kdiag.cutile.hooks import launching_through
-from kdiag.diagnose.capture.record import Captured, Recorder
-from kdiag.diagnose.capture.recorded import jobs as calls
 from kdiag.errors import WorkloadError
 from kdiag.workload import CommandWorkload, Workload, load_kernel, load_module
+
+from .record import Captured, Recorder
+from .recorded import jobs as calls
 
 __all__ = ["Captured", "capture", "run_on_stand_in"]
 

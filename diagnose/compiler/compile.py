@@ -2,16 +2,31 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from kdiag import isolate
-from kdiag.diagnose.compiler.cache import cache_folder
 from kdiag.isolate import Died
 from kdiag.records import Compilation, CompileFailure
 from kdiag.workload import CommandWorkload, Workload
 
+from .cache import cache_folder
+
 NEEDED = {"torch": "torch", "cuda.tile": "cuda-tile"}
+
+
+@dataclass(frozen=True)
+class CompileRequest:
+    """One source of the workload's kernel, to be compiled for `target`; `cache` keeps what the compiler says.
+
+    The folder is chosen in the parent, since a child has the environment that the fork server started with.
+    """
+
+    workload: Workload | CommandWorkload
+    source: Path
+    target: str
+    cache: Path | None = None
 
 
 def compile_workload(
@@ -25,13 +40,18 @@ def compile_workload(
     """
     if reason := cannot_compile():
         return (CompileFailure("unavailable", reason),) * len(sources)
-    from kdiag.diagnose.compiler.job import CompileRequest, compile_source
-
     requests = [CompileRequest(workload, source, target, cache_folder()) for source in sources]
-    answers = isolate.run_all(compile_source, requests, at_once=os.cpu_count() or 1, timeout_s=timeout_s)
+    answers = isolate.run_all(_compile, requests, at_once=os.cpu_count() or 1, timeout_s=timeout_s)
     return tuple(
         CompileFailure(each.kind, each.message + each.raised_at) if isinstance(each, Died) else each for each in answers
     )
+
+
+def _compile(request: CompileRequest) -> Compilation:
+    """Child processes only, whose server has imported torch; kdiag itself need not."""
+    from .job import compile_source
+
+    return compile_source(request)
 
 
 def cannot_compile() -> str | None:

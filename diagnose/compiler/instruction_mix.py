@@ -9,9 +9,10 @@ something else in straight-line code.
 from collections import Counter
 from collections.abc import Mapping
 
-from kdiag.diagnose.compiler.cubin import CubinError, architecture, read_cubin
-from kdiag.diagnose.compiler.sass_disassembler import INSTRUCTION_BYTES, names_of
 from kdiag.rules.load_sass import load_groups, load_opcodes
+
+from .cubin import CubinError, architecture, read_cubin
+from .sass_disassembler import INSTRUCTION_BYTES, names_of
 
 OPCODE_BITS = 12
 UNKNOWN = "unknown"

@@ -7,7 +7,7 @@ time limit. Launches are captured every time; only what tileiras made of the sam
 import io
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +15,17 @@ import cuda.tile as ct
 from cuda.tile.compilation import export_kernel
 
 from kdiag.diagnose.capture.workload import Captured, capture
-from kdiag.diagnose.compiler import cache as compile_cache
-from kdiag.diagnose.compiler.cubin import CubinError, KernelResources, architecture, read_cubin
-from kdiag.diagnose.compiler.instruction_mix import instruction_mix
-from kdiag.diagnose.compiler.loop_turn import loop_turn
-from kdiag.diagnose.compiler.occupancy import BlockNeeds, occupancy
-from kdiag.diagnose.compiler.remarks import parse
-from kdiag.diagnose.compiler.tileiras import Compiled, CompilerCrash, CompilerRefusal, assemble, find_tileiras
 from kdiag.errors import ToolMissing
 from kdiag.records import Compilation, CompileEvidence, CompileFailure, Launch, Remark
-from kdiag.workload import CommandWorkload, Workload
 
-
-@dataclass(frozen=True)
-class CompileRequest:
-    """One source of the workload's kernel, to be compiled for `target`; `cache` keeps what the compiler says.
-
-    The folder is chosen in the parent, since a child has the environment that the fork server started with.
-    """
-
-    workload: Workload | CommandWorkload
-    source: Path
-    target: str
-    cache: Path | None = None
+from . import cache as compile_cache
+from .compile import CompileRequest
+from .cubin import CubinError, KernelResources, architecture, read_cubin
+from .instruction_mix import instruction_mix
+from .loop_turn import loop_turn
+from .occupancy import BlockNeeds, occupancy
+from .remarks import parse
+from .tileiras import Compiled, CompilerCrash, CompilerRefusal, assemble, find_tileiras
 
 
 def compile_source(request: CompileRequest) -> Compilation:

@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kdiag.diagnose.compiler.sass_disassembler import INSTRUCTION_BYTES
 from kdiag.records import LoopTurn
 from kdiag.rules.load_sass import load_groups, load_opcodes
+
+from .sass_disassembler import INSTRUCTION_BYTES
 
 # Cycles until a result is there. A recurrence (one warp a scheduler) then takes 1,198 for each of its steps, measured 1,280 (H200).
 MEMORY = 700

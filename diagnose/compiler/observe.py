@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kdiag.diagnose.compiler.observe_remarks import from_remarks
-from kdiag.diagnose.compiler.occupancy import BlockNeeds, occupancy
 from kdiag.records import CompileEvidence, Evidence
 from kdiag.rules.load_devices import fewest_sms
+
+from .observe_remarks import from_remarks
+from .occupancy import BlockNeeds, occupancy
 
 __all__ = ["from_compilation"]
 

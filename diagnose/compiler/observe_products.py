@@ -7,9 +7,10 @@ sm_100, 32x32, 64x8 and 16x64 do not (tileiras 13.4).
 
 from collections.abc import Sequence
 
-from kdiag.diagnose.compiler.observe_remarks import OFF_TENSOR_CORES
 from kdiag.diagnose.source.facts import SourceFacts
 from kdiag.records import ArrayArgument, CompileEvidence, Evidence
+
+from .observe_remarks import OFF_TENSOR_CORES
 
 NAME = "compile.mma_in_small_tiles"
 TYPES = ("float16", "bfloat16", "tfloat32", "float8", "int8", "uint8")

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from kdiag.diagnose.compiler.tileiras import find_program
+from .tileiras import find_program
 
 # A family needs its "a" variant, which has all instructions of the family (as tileiras compiles for sm_90a).
 _FIRST_WITH_VARIANT = 90

@@ -7,11 +7,12 @@ source and ends; what comes out may load before it has stored, so it is evidence
 from pathlib import Path
 
 from kdiag import isolate
-from kdiag.diagnose.compiler.cache import cache_folder
-from kdiag.diagnose.compiler.compile import cannot_compile
 from kdiag.isolate import Died
 from kdiag.records import Compilation, CompileFailure
 from kdiag.workload import Workload
+
+from .cache import cache_folder
+from .compile import CompileRequest, cannot_compile
 
 SWITCH = "CUDA_TILE_TESTING_DISABLE_TOKEN_ORDER"
 
@@ -20,21 +21,18 @@ def compile_without_order(workload: Workload, source: Path, target: str, *, time
     """What the compiler makes of the workload's launches if no memory operation waits for another."""
     if reason := cannot_compile():
         return CompileFailure("unavailable", reason)
-    from kdiag.diagnose.compiler.job import CompileRequest
-
     request = CompileRequest(workload, source, target, cache_folder())
     answer = isolate.run(_compile, request, timeout_s=timeout_s)
     return CompileFailure(answer.kind, answer.message) if isinstance(answer, Died) else answer
 
 
-def _compile(request: object) -> Compilation:
+def _compile(request: CompileRequest) -> Compilation:
     """In the child: set the switch, which cuda-tile has read at its import already, and compile."""
     from cuda.tile import _compile as front_end
 
-    from kdiag.diagnose.compiler.job import CompileRequest, compile_source
+    from .job import compile_source
 
     if not hasattr(front_end, SWITCH):
         return CompileFailure("unavailable", "this cuda-tile has no switch for the order of memory operations")
     setattr(front_end, SWITCH, True)
-    assert isinstance(request, CompileRequest)
     return compile_source(request)

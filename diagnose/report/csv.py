@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal
 
-from kdiag.diagnose.report.contents import Contents
-from kdiag.diagnose.report.printed import DEVICE, PrintedLaunch, contents
 from kdiag.rules.load_metrics import load_metrics
 from kdiag.rules.load_report_labels import load_report_labels
+
+from .contents import Contents
+from .printed import DEVICE, PrintedLaunch, contents
 
 _HEADER = re.compile(r'"?ID"?(?P<delimiter>[,;\t])"?Process ID"?(?P=delimiter)[^\n]*"?Kernel Name"?')
 _ROW = re.compile(r'("\d+"|\d+(\.0)?)[,;\t]')  # the id; as a float where a table program wrote the file anew

@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kdiag.diagnose.report.container import MAGIC, NEWEST, read_container
-from kdiag.diagnose.report.contents import Contents, Figure, RecordedLaunch
-from kdiag.diagnose.report.native import MISSING
 from kdiag.errors import ReportError, ToolMissing
 from kdiag.rules.load_metrics import load_metrics
+
+from .container import MAGIC, NEWEST, read_container
+from .contents import Contents, Figure, RecordedLaunch
+from .native import MISSING
 
 ZSTD = b"\x28\xb5\x2f\xfd"  # how a .ncu-repz starts; ncu_report unpacks it
 TIMEOUT_S = 300.0

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from kdiag.diagnose.report.contents import Contents, Figure, RecordedLaunch
-from kdiag.diagnose.report.symbol import function_name
-from kdiag.diagnose.report.units import Mark, decimal_mark, parse_number
+from .contents import Contents, Figure, RecordedLaunch
+from .symbol import function_name
+from .units import Mark, decimal_mark, parse_number
 
 DEVICE = "device__attribute_display_name"
 

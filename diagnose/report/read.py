@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kdiag.diagnose.report.contents import Contents, Figure, RecordedLaunch
-from kdiag.diagnose.report.file import is_report_file, read_report_file
-from kdiag.diagnose.report.plausible import plausible
-from kdiag.diagnose.report.roles import role_of, shares
-from kdiag.diagnose.report.symbol import Constant, decode, python_name
-from kdiag.diagnose.report.units import convert
 from kdiag.errors import ReportError, UsageError
 from kdiag.records import Evidence, LaunchRole, Observations, number
 from kdiag.rules.load_metrics import Metric, load_metrics
+
+from .contents import Contents, Figure, RecordedLaunch
+from .file import is_report_file, read_report_file
+from .plausible import plausible
+from .roles import role_of, shares
+from .symbol import Constant, decode, python_name
+from .units import convert
 
 # Printed without unit whatever they measure, and then never scaled.
 _UNITLESS = ("device__attribute_", "derived__l1tex__")
@@ -88,7 +89,7 @@ def _contents(path: Path) -> Contents:
             start = stream.read(8)
         if is_report_file(start):
             return read_report_file(path)
-        from kdiag.diagnose.report.text import read_text_report  # report files are the usual case
+        from .text import read_text_report  # report files are the usual case
 
         return read_text_report(path)
     except OSError as error:

@@ -7,9 +7,10 @@ have most of the time and still are not what is asked about.
 from collections.abc import Sequence
 from functools import cache
 
-from kdiag.diagnose.report.symbol import decode
 from kdiag.records import LaunchRole
 from kdiag.rules.load_launch_roles import load_launch_roles
+
+from .symbol import decode
 
 
 @cache

@@ -10,9 +10,10 @@ The dashes give the columns. Two decimals are all that this page has; `--page ra
 
 import re
 
-from kdiag.diagnose.report.contents import Contents
-from kdiag.diagnose.report.printed import PrintedLaunch, contents
 from kdiag.rules.load_report_labels import load_report_labels
+
+from .contents import Contents
+from .printed import PrintedLaunch, contents
 
 _KERNEL = re.compile(
     r"\s+(?P<symbol>\S.*?)"

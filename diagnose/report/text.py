@@ -4,10 +4,11 @@ import codecs
 import re
 from pathlib import Path
 
-from kdiag.diagnose.report.contents import Contents
-from kdiag.diagnose.report.csv import has_csv, read_csv
-from kdiag.diagnose.report.table import has_table, read_table
 from kdiag.errors import COUNTER_PERMISSION, ReportError
+
+from .contents import Contents
+from .csv import has_csv, read_csv
+from .table import has_table, read_table
 
 _WHAT_TO_GIVE = "give the .ncu-rep file that `ncu -o` wrote, or what `ncu --import FILE --page raw --csv` prints"
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from kdiag.diagnose.source.facts import Access, AccessKind, IndexForm
-from kdiag.diagnose.source.flow import Frame
-from kdiag.diagnose.source.names import argument
-from kdiag.diagnose.source.values import UNDECIDED, Kind, Value, combined
+from .facts import Access, AccessKind, IndexForm
+from .flow import Frame
+from .names import argument
+from .values import UNDECIDED, Kind, Value, combined
 
 _BY_TILES: tuple[AccessKind, ...] = ("load", "store")
 

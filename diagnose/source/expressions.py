@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import libcst as cst
 
-from kdiag.diagnose.source.flow import Flow, Frame
-from kdiag.diagnose.source.module import Function
-from kdiag.diagnose.source.tile_calls import METHODS, is_builtin, method_value, tile_value
-from kdiag.diagnose.source.values import STATIC, UNDECIDED, Kind, Value, add, combined, join, multiply, number, shifted
+from .flow import Flow, Frame
+from .module import Function
+from .tile_calls import METHODS, is_builtin, method_value, tile_value
+from .values import STATIC, UNDECIDED, Kind, Value, add, combined, join, multiply, number, shifted
 
 _TYPES = frozenset(
     [

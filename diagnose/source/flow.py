@@ -10,11 +10,12 @@ from typing import Protocol
 
 import libcst as cst
 
-from kdiag.diagnose.source.module import Function, Module, Program
-from kdiag.diagnose.source.names import parameters, range_arguments, tested_names
-from kdiag.diagnose.source.values import STATIC, UNDECIDED, Kind, Value, combined, join
 from kdiag.errors import UsageError
 from kdiag.records import Place
+
+from .module import Function, Module, Program
+from .names import parameters, range_arguments, tested_names
+from .values import STATIC, UNDECIDED, Kind, Value, combined, join
 
 # More ways of calling functions than any kernel has; beyond, a call counts as one of an unknown function.
 MAX_CALLS = 2000
@@ -97,7 +98,7 @@ class Flow:
 
     def value(self, expression: cst.CSTNode, frame: Frame) -> Value:
         """The value of an expression, telling the observer of what is in it."""
-        from kdiag.diagnose.source.expressions import evaluate
+        from .expressions import evaluate
 
         return evaluate(expression, frame, self)
 

@@ -7,13 +7,14 @@ from typing import Protocol
 import libcst as cst
 from libcst.helpers import get_full_name_for_node
 
-from kdiag.diagnose.source.facts import Hints, KernelFacts
-from kdiag.diagnose.source.flow import Flow
-from kdiag.diagnose.source.module import Function, Module, Program
-from kdiag.diagnose.source.names import Names, parameters
-from kdiag.diagnose.source.record import Recorder
-from kdiag.diagnose.source.values import STATIC, UNDECIDED, Value
 from kdiag.records import Place
+
+from .facts import Hints, KernelFacts
+from .flow import Flow
+from .module import Function, Module, Program
+from .names import Names, parameters
+from .record import Recorder
+from .values import STATIC, UNDECIDED, Value
 
 
 class _Placed(Protocol):

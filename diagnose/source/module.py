@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
-from kdiag.diagnose.source.names import Names, ScopedNode, read_names, scoped_nodes
-from kdiag.diagnose.source.text import Resolver
 from kdiag.errors import UsageError
 from kdiag.records import Place
+
+from .names import Names, ScopedNode, read_names, scoped_nodes
+from .text import Resolver
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from kdiag.diagnose.source.read import Access, AccessKind, Atomic, Helper, KernelFacts, Product, SourceFacts
 from kdiag.errors import UsageError
 from kdiag.records import Evidence, Place
+
+from .read import Access, AccessKind, Atomic, Helper, KernelFacts, Product, SourceFacts
 
 Finder = Callable[[KernelFacts], Sequence[Place]]
 # The only padding that the TMA hardware does; with another the compiler reports "TMA only supports zero padding".

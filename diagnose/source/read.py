@@ -1,6 +1,6 @@
 """What the text of a cuTile file says about its kernels, from the syntax alone: nothing is imported or run."""
 
-from kdiag.diagnose.source.facts import (
+from .facts import (
     Access,
     AccessKind,
     Atomic,
@@ -13,7 +13,7 @@ from kdiag.diagnose.source.facts import (
     Product,
     SourceFacts,
 )
-from kdiag.diagnose.source.text import Resolver
+from .text import Resolver
 
 __all__ = [
     "Access",
@@ -37,8 +37,8 @@ def read_source(source: str, file: str, resolve: Resolver | None = None) -> Sour
 
     Raises UsageError if the text is not Python, or nests too deeply to be read.
     """
-    from kdiag.diagnose.source.kernels import kernel_makings, kernels_of
-    from kdiag.diagnose.source.module import Program, too_deep
+    from .kernels import kernel_makings, kernels_of
+    from .module import Program, too_deep
 
     with too_deep(file):
         program = Program(resolve)

@@ -6,13 +6,14 @@ from typing import TypeVar, get_args
 
 import libcst as cst
 
-from kdiag.diagnose.source.access import read_access
-from kdiag.diagnose.source.facts import Access, AccessKind, Atomic, Helper, Loop, LoopBound, MathCall, Product
-from kdiag.diagnose.source.flow import Frame
-from kdiag.diagnose.source.module import Function
-from kdiag.diagnose.source.names import argument, nodes_under, range_arguments, tested_names
-from kdiag.diagnose.source.values import UNDECIDED, Kind, Value
 from kdiag.records import Place
+
+from .access import read_access
+from .facts import Access, AccessKind, Atomic, Helper, Loop, LoopBound, MathCall, Product
+from .flow import Frame
+from .module import Function
+from .names import argument, nodes_under, range_arguments, tested_names
+from .values import UNDECIDED, Kind, Value
 
 _ACCESSES: dict[str, AccessKind] = {
     **{kind: kind for kind in get_args(AccessKind)},

@@ -6,19 +6,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from kdiag.diagnose.source.values import (
-    STATIC,
-    UNDECIDED,
-    Kind,
-    Kinds,
-    Value,
-    add,
-    combined,
-    multiply,
-    same_type,
-    shifted,
-    unordered,
-)
+from .values import STATIC, UNDECIDED, Kind, Kinds, Value, add, combined, multiply, same_type, shifted, unordered
 
 _TILE: Kinds = frozenset({Kind.TILE, Kind.WIDE})
 _LOADED: Kinds = frozenset({Kind.TILE, Kind.WIDE, Kind.LOADED})

@@ -6,8 +6,9 @@ from types import ModuleType
 import torch
 
 from kdiag.errors import WorkloadError
-from kdiag.executors.correctness.judging import label, outputs_of, scaled_error
-from kdiag.executors.correctness.subject import Config, Outputs, Subject
+
+from .judging import label, outputs_of, scaled_error
+from .subject import Config, Outputs, Subject
 
 
 def prove(subject: Subject, module: ModuleType, config: Config) -> None:

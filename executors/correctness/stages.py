@@ -12,11 +12,12 @@ import torch
 from cuda.tile._exception import TileError
 
 from kdiag.errors import WorkloadError
-from kdiag.executors.correctness import searches, stress
-from kdiag.executors.correctness.configurations import edge_shapes, other_dtypes
-from kdiag.executors.correctness.judging import label
-from kdiag.executors.correctness.subject import SEEDS, Config, Subject
 from kdiag.records import ConfigurationCheck, NotEvaluated, Stage
+
+from . import searches, stress
+from .configurations import edge_shapes, other_dtypes
+from .judging import label
+from .subject import SEEDS, Config, Subject
 
 DEAR: tuple[Stage, ...] = ("edge shapes", "dtypes")  # other shapes and types are other compilations
 MOST_S = 3.0  # for one case beyond the required ones, compilation included (a product on float32 took 10 s on an H200)

@@ -5,10 +5,11 @@ from types import ModuleType
 
 import torch
 
-from kdiag.executors.correctness.poison import guarded
-from kdiag.executors.correctness.subject import Config, Subject
 from kdiag.executors.emulator.perturbations import PERTURBATIONS, change_floats
 from kdiag.records import ConfigurationCheck
+
+from .poison import guarded
+from .subject import Config, Subject
 
 REPETITIONS = 16
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import torch
 
-from kdiag.executors.correctness.judging import judge, outputs_of, terms_of
-from kdiag.executors.correctness.poison import poisoned_allocations
 from kdiag.records import ConfigurationCheck
+
+from .judging import judge, outputs_of, terms_of
+from .poison import poisoned_allocations
 
 SEEDS = (1, 2)
 Config = dict[str, Any]

@@ -1,14 +1,15 @@
 """C: a search over tile sizes and hints, a search space that fits the card, or what a search found as constants."""
 
-from kdiag.executors.edits.base import Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.autotune import EXAMPLES
-from kdiag.executors.edits.launches.search import is_tuned, legacy_searches
-from kdiag.executors.edits.launches.search_fixed import BOTH, HINTS, TILES, search_instead
-from kdiag.executors.edits.launches.search_freeze import freeze, frozen_settings
-from kdiag.executors.edits.launches.search_legacy import modernize
-from kdiag.executors.edits.launches.search_space import change_space
-from kdiag.executors.edits.syntax.kernel_source import read_kernel
 from kdiag.records import Safety, Variant
+
+from .base import Edit, Outcome, Skipped, Subject
+from .examples.autotune import EXAMPLES
+from .launches.search import is_tuned, legacy_searches
+from .launches.search_fixed import BOTH, HINTS, TILES, search_instead
+from .launches.search_freeze import freeze, frozen_settings
+from .launches.search_legacy import modernize
+from .launches.search_space import change_space
+from .syntax.kernel_source import read_kernel
 
 LEGACY, WIDEN, NARROW, FREEZE = "legacy-to-modern", "widen", "narrow", "freeze"
 

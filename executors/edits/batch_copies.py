@@ -6,35 +6,31 @@ and do not overlap; what fails the check runs as the loop did.
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.batch_copies import EXAMPLES
-from kdiag.executors.edits.launches.batch_kernel import batched_kernel, batched_loop, guard
-from kdiag.executors.edits.launches.batch_loop import BatchLoop, batch_loop
-from kdiag.executors.edits.syntax.bindings import name_nodes
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, replace
-from kdiag.executors.edits.syntax.kernel_view import view_kernel
 from kdiag.records import Variant
+
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.batch_copies import EXAMPLES
+from .launches.batch_kernel import batched_kernel, batched_loop, guard
+from .launches.batch_loop import BatchLoop, batch_loop
+from .syntax.bindings import name_nodes
+from .syntax.kernel_source import KernelSource, replace
+from .syntax.kernel_view import KernelView
+from .view_edit import ViewEdit
 
 LISTS = "lists"
 CHECK = "_may_run_together"
 
 
-class BatchCopies(Edit):
+class BatchCopies(ViewEdit):
     """One launch for all tensors of a loop."""
 
     id = "K"
     title = "Batch small copy kernels"
     examples = EXAMPLES
+    names = (LISTS,)  # the only way that is exact without copying the tensors together
 
-    def variants(self, subject: Subject) -> tuple[Variant, ...]:
-        """Lists of arrays are the only way that is exact without copying the tensors together."""
-        return (Variant(self.id, LISTS),)
-
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def change(self, view: KernelView, subject: Subject, variant: Variant) -> Outcome:
         """Add the kernel over lists and its guard, and let the loop use them."""
-        view = view_kernel(subject.source, subject.kernel)
-        if isinstance(view, Skipped):
-            return view
         read, name = view.source, f"{subject.kernel}_batched"
         found = batch_loop(read)
         if (reason := _taken(read, name, found)) is not None:

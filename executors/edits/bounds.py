@@ -11,15 +11,17 @@ from dataclasses import replace
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.conversion import Conversion, convert
-from kdiag.executors.edits.accesses.inside_array import fits
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.bounds import EXAMPLES
-from kdiag.executors.edits.launches.extra_argument import ELSEWHERE, Addition, clash, launch_calls, with_argument
-from kdiag.executors.edits.launches.host_guard import Fits, violated
-from kdiag.executors.edits.syntax.kernel_source import keyword, read_kernel, set_keyword
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code, view_kernel
 from kdiag.records import Variant
+
+from .accesses.conversion import Conversion, convert
+from .accesses.inside_array import fits
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.bounds import EXAMPLES
+from .launches.extra_argument import ELSEWHERE, Addition, clash, launch_calls, with_argument
+from .launches.host_guard import Fits, violated
+from .syntax.kernel_source import keyword, read_kernel, set_keyword
+from .syntax.kernel_view import KernelView, code
+from .view_edit import ViewEdit
 
 FLAG = Addition("CHECK_BOUNDS", "Constant[bool]", "check_bounds")
 VARIANTS: Mapping[str, tuple[str, ...]] = {
@@ -30,24 +32,16 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
 Conditions = dict[cst.Call, tuple[Fits, ...]]
 
 
-class Bounds(Edit):
+class Bounds(ViewEdit):
     """Leave out the bounds checks of reads, of writes, or of both, where the host has found them needless."""
 
     id = "bounds"
     title = "No bounds checks where the tiles divide the arrays"
     examples = EXAMPLES
+    names = VARIANTS
 
-    def variants(self, subject: Subject) -> tuple[Variant, ...]:
-        """All accesses; reads or writes alone."""
-        return tuple(Variant(self.id, name) for name in VARIANTS)
-
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def change(self, view: KernelView, subject: Subject, variant: Variant) -> Outcome:
         """Add the flag to kernel and launches, and to every access whose reach is certain; skip where there is none."""
-        view = view_kernel(subject.source, subject.kernel)
-        if isinstance(view, Skipped):
-            return view
-        if variant.name not in VARIANTS:
-            return Skipped(f"{variant.name or 'it'} is no variant of this edit")
         chosen = _useful(_conditions(view, VARIANTS[variant.name]), subject)
         taken = clash(view.source, FLAG)
         if isinstance(chosen, Skipped):

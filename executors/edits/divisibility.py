@@ -9,21 +9,23 @@ from dataclasses import replace
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.divisibility import EXAMPLES
-from kdiag.executors.edits.launches.extra_argument import ELSEWHERE, Addition, clash, launch_calls, with_argument
-from kdiag.executors.edits.launches.host_guard import divisor
-from kdiag.executors.edits.syntax.bindings import name_nodes
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
-from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
-from kdiag.executors.edits.syntax.rewriting import behind_docstring
 from kdiag.records import Launch, Promise, ScalarArgument, Variant
+
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.divisibility import EXAMPLES
+from .launches.extra_argument import ELSEWHERE, Addition, clash, launch_calls, with_argument
+from .launches.host_guard import divisor
+from .syntax.bindings import name_nodes
+from .syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
+from .syntax.kernel_view import KernelView, view_kernel
+from .syntax.rewriting import behind_docstring
+from .view_edit import ViewEdit
 
 DIVISOR = 16
 INTEGERS = ("int", "ScalarInt64")
 
 
-class Divisibility(Edit):
+class Divisibility(ViewEdit):
     """Declare one run-time scalar of a kernel divisible by 16, for the launches where it is."""
 
     id = "divisibility"
@@ -36,11 +38,8 @@ class Divisibility(Edit):
         names = [] if isinstance(view, Skipped) else _scalars(view, subject)
         return tuple(Variant(self.id, name) for name in names)
 
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def change(self, view: KernelView, subject: Subject, variant: Variant) -> Outcome:
         """Declare it at the top of the kernel, and add its divisor to kernel and launches."""
-        view = view_kernel(subject.source, subject.kernel)
-        if isinstance(view, Skipped):
-            return view
         reason = _unknown(view, subject, variant.name) or _useless(view, subject, variant.name)
         addition = Addition(f"{variant.name.upper()}_DIVISOR", "Constant[int]", f"{variant.name.lower()}_divisor")
         if reason is not None:

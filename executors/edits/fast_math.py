@@ -11,18 +11,19 @@ from dataclasses import replace
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic import fast_math_rewrites as rewrites
-from kdiag.executors.edits.arithmetic.fast_math_knowledge import Math
-from kdiag.executors.edits.arithmetic.fast_math_rewriter import Recipe, Rewriter
-from kdiag.executors.edits.arithmetic.fast_math_rewrites import CallRewrite
-from kdiag.executors.edits.arithmetic.float32_kinds import Kind
-from kdiag.executors.edits.arithmetic.float32_values import float32_values, values_for_any_caller
-from kdiag.executors.edits.arithmetic.local_functions import changed_for_others, with_functions
-from kdiag.executors.edits.arithmetic.tf32_operands import passes_float32
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.fast_math import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
 from kdiag.records import Launch, Promise, Safety, Variant
+
+from .arithmetic import fast_math_rewrites as rewrites
+from .arithmetic.fast_math_knowledge import Math
+from .arithmetic.fast_math_rewriter import Recipe, Rewriter
+from .arithmetic.fast_math_rewrites import CallRewrite
+from .arithmetic.float32_kinds import Kind
+from .arithmetic.float32_values import float32_values, values_for_any_caller
+from .arithmetic.local_functions import changed_for_others, with_functions
+from .arithmetic.tf32_operands import passes_float32
+from .base import Applied, Edit, Outcome, Skipped, Subject
+from .examples.fast_math import EXAMPLES
+from .syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
 
 # Compiled for sm_90 with cuda-tile 1.7: a row softmax shrinks from 14.5 to 7.0 KB (all), an RMS norm from 15.3 to 6.5 KB.
 PROMISE = Promise("compile.code_bytes", "not-worse", "code for exponentials and divisions has not grown")

@@ -7,19 +7,12 @@ import re
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.hints import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import (
-    KernelSource,
-    dotted,
-    integer,
-    keyword,
-    nodes,
-    read_kernel,
-    replace,
-)
-from kdiag.executors.edits.syntax.kernel_source import set_keyword as with_keyword
 from kdiag.records import Variant
+
+from .base import Applied, Edit, Outcome, Skipped, Subject
+from .examples.hints import EXAMPLES
+from .syntax.kernel_source import KernelSource, dotted, integer, keyword, nodes, read_kernel, replace
+from .syntax.kernel_source import set_keyword as with_keyword
 
 OCCUPANCY, CTAS, WARPS = "occupancy", "num_ctas", "num_worker_warps"
 # Below compute capability 9.0 a block is one CTA and no kernel is specialized by warps: both hints change nothing.

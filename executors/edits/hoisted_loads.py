@@ -7,36 +7,30 @@ operation, on whatever array: the load is then made again in every round. These 
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.invariant_loads import Loop, hoistable
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.hoisted_loads import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
-from kdiag.executors.edits.syntax.rewriting import Change, rewrite, to, with_before
 from kdiag.records import Variant
+
+from .accesses.invariant_loads import Loop, hoistable
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.hoisted_loads import EXAMPLES
+from .syntax.kernel_source import nodes
+from .syntax.kernel_view import KernelView
+from .syntax.rewriting import Change, rewrite, to, with_before
+from .view_edit import ViewEdit
 
 LOADS = "loads"
 REGISTERS = "the loaded tile stays in registers for the whole loop"
 
 
-class HoistedLoads(Edit):
+class HoistedLoads(ViewEdit):
     """Move loads that a loop does not change in front of it, where the compiler does not."""
 
     id = "hoist"
     title = "Load once in front of a loop what does not change in it"
     examples = EXAMPLES
+    names = (LOADS,)
 
-    def variants(self, subject: Subject) -> tuple[Variant, ...]:
-        """One: all such loads."""
-        return (Variant(self.id, LOADS),)
-
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def change(self, view: KernelView, subject: Subject, variant: Variant) -> Outcome:
         """Move the statements, with their comments, to the line above the outermost loop that leaves them alone."""
-        view = view_kernel(subject.source, subject.kernel)
-        if isinstance(view, Skipped):
-            return view
-        if variant.name != LOADS:
-            return Skipped(f"{variant.name} is no variant of this edit")
         moves: dict[Loop, list[cst.SimpleStatementLine]] = {}
         refusals: list[str] = []
         loops = [node for node in _loops(view) if _holds_atomics(view, node)]

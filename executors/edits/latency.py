@@ -9,12 +9,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, convert
-from kdiag.executors.edits.base import Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.latency import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import integer, keyword, remove_keyword, set_keyword
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code, view_kernel
 from kdiag.records import Variant
+
+from .accesses.conversion import Conversion, Refusal, convert
+from .base import Outcome, Skipped, Subject
+from .examples.latency import EXAMPLES
+from .syntax.kernel_source import integer, keyword, remove_keyword, set_keyword
+from .syntax.kernel_view import KernelView, code, view_kernel
+from .view_edit import ViewEdit
 
 HINT = "latency"
 NONE = "none"
@@ -26,7 +28,7 @@ READ_VALUES, WRITE_VALUES, COMMON_VALUES, SINGLE_VALUES = (4, 10, 2, 6, 8, 1), (
 MOST_VARIANTS = 20
 
 
-class Latency(Edit):
+class Latency(ViewEdit):
     """Set `latency` on the accesses of one kind, on one access, or on all; or remove every hint."""
 
     id = "E"
@@ -43,11 +45,8 @@ class Latency(Edit):
             names.insert(0, NONE)
         return tuple(Variant(self.id, name) for name in names)
 
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def change(self, view: KernelView, subject: Subject, variant: Variant) -> Outcome:
         """Write the hint into the accesses that the variant names; skip where none of them is in a loop."""
-        view = view_kernel(subject.source, subject.kernel)
-        if isinstance(view, Skipped):
-            return view
         if variant.name == NONE:
             hinted = [call for call in view.source.calls(*READS, *WRITES) if keyword(call, HINT)]
             return convert(view, [_without(call) for call in hinted], "no access has a latency hint")

@@ -7,21 +7,23 @@ from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.persistent import EXAMPLES
-from kdiag.executors.edits.hints import OCCUPANCY, hinted, present_value
-from kdiag.executors.edits.launches.block_helpers import block_calls
-from kdiag.executors.edits.launches.block_loop import BlockLoop
-from kdiag.executors.edits.launches.blocks import arrays, foreign_calls, independence, strided_loop
-from kdiag.executors.edits.launches.grid import Site, launch_sites
-from kdiag.executors.edits.launches.host_values import HostValues
-from kdiag.executors.edits.launches.one_item import one_item_per_block
-from kdiag.executors.edits.launches.resident_grid import ResidentGrid, counts_sms
-from kdiag.executors.edits.launches.wrapper import fresh_name, hidden_builtin
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, integer
-from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
-from kdiag.executors.edits.syntax.rewriting import Change, rewrite, to
 from kdiag.records import Place, Scalar, Variant
+
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.persistent import EXAMPLES
+from .hints import OCCUPANCY, hinted, present_value
+from .launches.block_helpers import block_calls
+from .launches.block_loop import BlockLoop
+from .launches.blocks import arrays, foreign_calls, independence, strided_loop
+from .launches.grid import Site, launch_sites
+from .launches.host_values import HostValues
+from .launches.one_item import one_item_per_block
+from .launches.resident_grid import ResidentGrid, counts_sms
+from .launches.wrapper import fresh_name, hidden_builtin
+from .syntax.kernel_source import KernelSource, integer
+from .syntax.kernel_view import KernelView, view_kernel
+from .syntax.rewriting import Change, rewrite, to
+from .view_edit import ViewEdit, no_variant
 
 BLOCKS_PER_SM = "blocks-per-sm"
 CHOICES = (1, 2, 4)
@@ -30,7 +32,7 @@ PASSED = "the kernel has a new parameter: launches of it in other files have to 
 TOLD = "{} has a new parameter: calls of it in other files have to pass the number of the block"
 
 
-class Persistent(Edit):
+class Persistent(ViewEdit):
     """Put a kernel's body into a loop over items and start only as many blocks as run at once, or undo that."""
 
     id = "B"
@@ -46,16 +48,13 @@ class Persistent(Edit):
         counts = sorted(CHOICES, key=lambda count: count != present)
         return tuple(Variant(self.id, f"{BLOCKS_PER_SM}={n}", {BLOCKS_PER_SM: n}) for n in counts)
 
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def change(self, view: KernelView, subject: Subject, variant: Variant) -> Outcome:
         """Edit the kernel and all of its launches together; skip where one of them cannot be edited."""
-        view = view_kernel(subject.source, subject.kernel)
-        if isinstance(view, Skipped):
-            return view
         if variant.name == INVERSE:
             return one_item_per_block(view)
         blocks = _blocks_per_sm(variant.settings)
         if blocks is None:
-            return Skipped(f"{variant.name or 'it'} is no variant of this edit")
+            return no_variant(variant)
         return _persistent(view, blocks)
 
 

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kdiag.executors.edits.base import Edit, Example, Skipped
-from kdiag.executors.edits.registry import EDITS, unified_diff
 from kdiag.records import Variant
 from kdiag.rules.load_references import Page
+
+from .base import Edit, Example, Skipped
+from .registry import EDITS, unified_diff
 
 HEADING = "## Before and after\n"
 _SECTION = re.compile(r"^## Before and after\n.*?(?=^## )", re.MULTILINE | re.DOTALL)

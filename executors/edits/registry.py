@@ -3,26 +3,27 @@
 import difflib
 from dataclasses import replace
 
-from kdiag.executors.edits.autotune import Autotune
-from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
-from kdiag.executors.edits.batch_copies import BatchCopies
-from kdiag.executors.edits.bounds import Bounds
-from kdiag.executors.edits.divisibility import Divisibility
-from kdiag.executors.edits.fast_math import FastMath
-from kdiag.executors.edits.hints import Hints
-from kdiag.executors.edits.hoisted_loads import HoistedLoads
-from kdiag.executors.edits.latency import Latency
-from kdiag.executors.edits.persistent import Persistent
-from kdiag.executors.edits.static_shapes import StaticShapes
-from kdiag.executors.edits.swizzle import Swizzle
-from kdiag.executors.edits.tf32_guard import Tf32Guard
-from kdiag.executors.edits.tile_load_store import TileLoadStore
-from kdiag.executors.edits.tile_sizes import TileSizes
-from kdiag.executors.edits.tma_padding import TmaPadding
-from kdiag.executors.edits.token_order import TokenOrder
-from kdiag.executors.edits.without_tma import WithoutTma
-from kdiag.executors.edits.written_plan import WrittenPlan
 from kdiag.records import Proposal, Variant
+
+from .autotune import Autotune
+from .base import Applied, Edit, Skipped, Subject
+from .batch_copies import BatchCopies
+from .bounds import Bounds
+from .divisibility import Divisibility
+from .fast_math import FastMath
+from .hints import Hints
+from .hoisted_loads import HoistedLoads
+from .latency import Latency
+from .persistent import Persistent
+from .static_shapes import StaticShapes
+from .swizzle import Swizzle
+from .tf32_guard import Tf32Guard
+from .tile_load_store import TileLoadStore
+from .tile_sizes import TileSizes
+from .tma_padding import TmaPadding
+from .token_order import TokenOrder
+from .without_tma import WithoutTma
+from .written_plan import WrittenPlan
 
 EDITS: tuple[Edit, ...] = (
     TileLoadStore(),

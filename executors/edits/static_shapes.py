@@ -10,39 +10,33 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.inside_array import certain_rank
-from kdiag.executors.edits.accesses.launch_bounds import array_of
-from kdiag.executors.edits.accesses.reach import array_extent, array_parameter
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.static_shapes import EXAMPLES
-from kdiag.executors.edits.syntax.imports import with_import
-from kdiag.executors.edits.syntax.kernel_source import dotted, nodes, replace
-from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.records import ArrayArgument, Launch, ScalarArgument, Variant
+
+from .accesses.inside_array import certain_rank
+from .accesses.launch_bounds import array_of
+from .accesses.reach import array_extent, array_parameter
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.static_shapes import EXAMPLES
+from .syntax.imports import with_import
+from .syntax.kernel_source import dotted, nodes, replace
+from .syntax.kernel_view import KernelView
+from .view_edit import ViewEdit
 
 SHAPE, STRIDES = "shape", "strides"
 VARIANTS = (SHAPE, f"{SHAPE},{STRIDES}", STRIDES)
 COSTS = "the kernel is compiled anew for every other extent of a last axis"
 
 
-class StaticShapes(Edit):
+class StaticShapes(ViewEdit):
     """Fix the last extent of arrays when compiling, their strides, or both."""
 
     id = "static-shape"
     title = "Extents and strides as compile-time constants"
     examples = EXAMPLES
+    names = VARIANTS
 
-    def variants(self, subject: Subject) -> tuple[Variant, ...]:
-        """Extents; extents and strides; strides."""
-        return tuple(Variant(self.id, name) for name in VARIANTS)
-
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def change(self, view: KernelView, subject: Subject, variant: Variant) -> Outcome:
         """Annotate every array parameter for which it costs no compilations; skip where there is none."""
-        view = view_kernel(subject.source, subject.kernel)
-        if isinstance(view, Skipped):
-            return view
-        if variant.name not in VARIANTS:
-            return Skipped(f"{variant.name or 'it'} is no variant of this edit")
         if not subject.launches:
             return Skipped("only captured launches can say which extents stay the same")
         parameters = view.source.function.params.params

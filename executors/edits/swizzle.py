@@ -8,21 +8,23 @@ from collections.abc import Mapping
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.swizzle import EXAMPLES
-from kdiag.executors.edits.launches.blocks import independence
-from kdiag.executors.edits.launches.tile_order import Decoding, decoding
-from kdiag.executors.edits.launches.wrapper import fresh_name, hidden_builtin
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
-from kdiag.executors.edits.syntax.rewriting import Change, before, rewrite, to
 from kdiag.records import Scalar, Variant
+
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.swizzle import EXAMPLES
+from .launches.blocks import independence
+from .launches.tile_order import Decoding, decoding
+from .launches.wrapper import fresh_name, hidden_builtin
+from .syntax.kernel_source import KernelSource, nodes
+from .syntax.kernel_view import KernelView
+from .syntax.rewriting import Change, before, rewrite, to
+from .view_edit import ViewEdit, no_variant
 
 GROUP = "group_size_m"
 CHOICES = (8, 4, 16)
 
 
-class Swizzle(Edit):
+class Swizzle(ViewEdit):
     """Give the tiles of a result to the blocks in groups of rows."""
 
     id = "I"
@@ -33,14 +35,11 @@ class Swizzle(Edit):
         """Three sizes of a group, in rows of tiles."""
         return tuple(Variant(self.id, f"{GROUP}={size}", {GROUP: size}) for size in CHOICES)
 
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def change(self, view: KernelView, subject: Subject, variant: Variant) -> Outcome:
         """Rename the blocks; skip where the order is grouped already or cannot be told."""
-        view = view_kernel(subject.source, subject.kernel)
-        if isinstance(view, Skipped):
-            return view
         size = _size(variant.settings)
         if size is None:
-            return Skipped(f"{variant.name or 'it'} is no variant of this edit")
+            return no_variant(variant)
         if not any(_multiplies(view.source, loop) for loop in nodes(view.source.function, cst.For)):
             return Skipped("the kernel has no matrix product in a loop")
         reason = independence(view.source) or hidden_builtin(view.source, "min")

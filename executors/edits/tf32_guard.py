@@ -11,13 +11,14 @@ from typing import cast
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic.float32_values import float32_values
-from kdiag.executors.edits.arithmetic.local_functions import changed_for_others, with_functions
-from kdiag.executors.edits.arithmetic.tf32_operands import is_float32, passes_float32, refusal
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.tf32_guard import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes, read_kernel
 from kdiag.records import Launch, Promise, Safety, Variant
+
+from .arithmetic.float32_values import float32_values
+from .arithmetic.local_functions import changed_for_others, with_functions
+from .arithmetic.tf32_operands import is_float32, passes_float32, refusal
+from .base import Applied, Edit, Outcome, Skipped, Subject
+from .examples.tf32_guard import EXAMPLES
+from .syntax.kernel_source import KernelSource, nodes, read_kernel
 
 PROMISE = Promise("compile.mma_off_tensor_cores", "decreases", "matrix products run on tensor cores")
 

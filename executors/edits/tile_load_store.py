@@ -4,22 +4,24 @@ from dataclasses import replace
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.conversion import Conversion, convert
-from kdiag.executors.edits.accesses.gather_to_load import gather_to_load, scatter_to_store
-from kdiag.executors.edits.accesses.load_to_gather import load_to_gather, store_to_scatter
-from kdiag.executors.edits.accesses.tma_use import gone_from_tma, moves_by_tma, without_tma
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.tile_load_store import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.records import Promise, Variant
+
+from .accesses.conversion import Conversion, convert
+from .accesses.gather_to_load import gather_to_load, scatter_to_store
+from .accesses.load_to_gather import load_to_gather, store_to_scatter
+from .accesses.tma_use import gone_from_tma, moves_by_tma, without_tma
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.tile_load_store import EXAMPLES
+from .syntax.kernel_source import KernelSource, nodes
+from .syntax.kernel_view import KernelView, view_kernel
+from .view_edit import ViewEdit, no_variant
 
 INVERSE = "gather-scatter"
 FORWARD = ("tile-load-store", "tile-load-store-no-tma", "tile-load", "tile-store")
 Lines = list[tuple[Conversion, int]]
 
 
-class TileLoadStore(Edit):
+class TileLoadStore(ViewEdit):
     """Replace gather and scatter of a contiguous range by `ct.load` and `ct.store`, or back."""
 
     id = "A"
@@ -33,17 +35,14 @@ class TileLoadStore(Edit):
         names = (*FORWARD, INVERSE) if gathers else (INVERSE, *FORWARD)
         return tuple(Variant(self.id, name) for name in names)
 
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def change(self, view: KernelView, subject: Subject, variant: Variant) -> Outcome:
         """Rewrite every access that certainly is a tile access; skip when there is none."""
-        view = view_kernel(subject.source, subject.kernel)
-        if isinstance(view, Skipped):
-            return view
         if _defines_functions(view):
             return Skipped("the kernel defines a function or lambda inside, whose parameters may hide its names")
         if variant.name == INVERSE:
             return _to_gathers(subject, view)
         if variant.name not in FORWARD:
-            return Skipped(f"{variant.name} is no variant of this edit")
+            return no_variant(variant)
         outcome = _to_tiles(subject, view, variant.name)
         return replace(outcome, warnings=without_tma(subject.target)) if isinstance(outcome, Applied) else outcome
 

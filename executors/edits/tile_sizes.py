@@ -10,20 +10,21 @@ from functools import lru_cache
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic.matrix_roles import Roles, roles
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.tile_sizes import EXAMPLES
-from kdiag.executors.edits.hints import WARPS, has_clusters, hinted, multiplies_matrices, present_value
-from kdiag.executors.edits.launches.blocks import ATOMICS
-from kdiag.executors.edits.launches.tile_constant import TileConstant
-from kdiag.executors.edits.launches.tile_constants import tile_constants
-from kdiag.executors.edits.launches.tile_reductions import calls_unseen, reduces
-from kdiag.executors.edits.launches.tile_shapes import shapes
-from kdiag.executors.edits.launches.wrapper import hidden_builtin
-from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, integer, nodes, read_kernel, replace
-from kdiag.executors.edits.syntax.rewriting import Changed
 from kdiag.records import Place, Promise, Safety, Scalar, Variant
+
+from .arithmetic.matrix_roles import Roles, roles
+from .base import Applied, Edit, Outcome, Skipped, Subject
+from .examples.tile_sizes import EXAMPLES
+from .hints import WARPS, has_clusters, hinted, multiplies_matrices, present_value
+from .launches.blocks import ATOMICS
+from .launches.tile_constant import TileConstant
+from .launches.tile_constants import tile_constants
+from .launches.tile_reductions import calls_unseen, reduces
+from .launches.tile_shapes import shapes
+from .launches.wrapper import hidden_builtin
+from .syntax.bindings import names_in
+from .syntax.kernel_source import KernelSource, integer, nodes, read_kernel, replace
+from .syntax.rewriting import Changed
 
 NO_SPILLS = Promise("compile.stack_bytes", "is-zero", "no registers are spilled")
 MOST_VARIANTS = 14
@@ -108,10 +109,14 @@ class _Tiles:
         """Why the settings cannot be written, None if they can."""
         unknown = settings.keys() - {WARPS} - self.by_setting.keys()
         if unknown:
-            return Skipped(self.reason or f"the kernel has no tile size named {', '.join(sorted(unknown))}")
+            there = (
+                f"the kernel has no tile size named {', '.join(sorted(unknown))}; it has {', '.join(self.by_setting)}"
+            )
+            return Skipped(self.reason or there)
         for name, size in settings.items():
-            if name != WARPS and not (isinstance(size, int) and size.bit_count() == 1 and size > 0):
-                return Skipped(f"a tile size is a power of two, and {name}={size} is none")
+            if type(size) is not int or size.bit_count() != 1 or size < 1:
+                what = "a number of warps" if name == WARPS else "a tile size"
+                return Skipped(f"{what} is a power of two, and {name}={size} is none")
         resized = self.resized(settings)
         if not resized:
             return Skipped(self.reason or "the tiles have these sizes already")

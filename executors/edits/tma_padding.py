@@ -6,37 +6,31 @@ padding and with zeros the compiler makes the same machine code, so that is left
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, convert
-from kdiag.executors.edits.accesses.launch_bounds import array_of
-from kdiag.executors.edits.accesses.padded_load import padded_load
-from kdiag.executors.edits.accesses.tma_use import COMBINES_ELEMENTS, has_tma, reachable
-from kdiag.executors.edits.base import Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.tma_padding import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, set_keyword
-from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
 from kdiag.records import Launch, Promise, Variant
+
+from .accesses.conversion import Conversion, Refusal, convert
+from .accesses.launch_bounds import array_of
+from .accesses.padded_load import padded_load
+from .accesses.tma_use import COMBINES_ELEMENTS, has_tma, reachable
+from .base import Outcome, Skipped, Subject
+from .examples.tma_padding import EXAMPLES
+from .syntax.kernel_source import KernelSource, argument, dotted, set_keyword
+from .syntax.kernel_view import KernelView
+from .view_edit import ViewEdit
 
 ZERO = "zero"
 
 
-class TmaPadding(Edit):
+class TmaPadding(ViewEdit):
     """Let loads pad with zeros, which TMA can, and put the padding in afterwards."""
 
     id = "padding"
     title = "Zero padding and ct.where, so that a padded load can use TMA"
     examples = EXAMPLES
+    names = (ZERO,)
 
-    def variants(self, subject: Subject) -> tuple[Variant, ...]:
-        """One: all loads whose padding keeps them from TMA."""
-        return (Variant(self.id, ZERO),)
-
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def change(self, view: KernelView, subject: Subject, variant: Variant) -> Outcome:
         """Rewrite every load that pads with another value than zero; skip where TMA would not be used all the same."""
-        view = view_kernel(subject.source, subject.kernel)
-        if isinstance(view, Skipped):
-            return view
-        if variant.name != ZERO:
-            return Skipped(f"{variant.name} is no variant of this edit")
         if not has_tma(subject.target):
             return Skipped(f"{subject.target} has no TMA")
         found = [_conversion(view, call, subject.launches) for call in view.source.calls("load")]

@@ -7,7 +7,9 @@ for the no-op gate to say: `executors.token_order_probe` compiles the kernel wit
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.token_chains import (
+from kdiag.records import ArrayArgument, Variant
+
+from .accesses.token_chains import (
     ADDING,
     EXCHANGING,
     READS,
@@ -21,19 +23,19 @@ from kdiag.executors.edits.accesses.token_chains import (
     other_uses,
     statement,
 )
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.token_order import EXAMPLES
-from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import argument, dotted, keyword, nodes, replace, set_keyword
-from kdiag.executors.edits.syntax.kernel_view import KernelView, view_kernel
-from kdiag.records import ArrayArgument, Variant
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.token_order import EXAMPLES
+from .syntax.bindings import names_in
+from .syntax.kernel_source import argument, dotted, keyword, nodes, replace, set_keyword
+from .syntax.kernel_view import KernelView, view_kernel
+from .view_edit import ViewEdit
 
 RELAXED, EARLIER = "relaxed-atomics", "loads-first"
 FLOATS = ("float", "bfloat", "tfloat")
 SIGNALS = ("grid_dependency_control_wait", "grid_dependency_control_launch_dependents", "printf", "print")
 
 
-class TokenOrder(Edit):
+class TokenOrder(ViewEdit):
     """Relax atomics that only add up, and move loads in front of stores that they cannot meet."""
 
     id = "J"
@@ -49,11 +51,8 @@ class TokenOrder(Edit):
         names = (RELAXED, EARLIER) if atomics else (EARLIER,)
         return tuple(Variant(self.id, name) for name in names)
 
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def change(self, view: KernelView, subject: Subject, variant: Variant) -> Outcome:
         """Make the change that the variant names wherever it is exact; skip where it is nowhere."""
-        view = view_kernel(subject.source, subject.kernel)
-        if isinstance(view, Skipped):
-            return view
         if variant.name == RELAXED:
             return _relax(view, subject)
         return _load_first(view, subject)

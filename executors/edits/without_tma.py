@@ -4,18 +4,20 @@ from dataclasses import replace
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.tma_use import gone_from_tma
-from kdiag.executors.edits.accesses.views import tile_calls
-from kdiag.executors.edits.base import Applied, Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.without_tma import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import keyword, set_keyword
-from kdiag.executors.edits.syntax.kernel_view import KernelView, Rewrite, code, view_kernel
 from kdiag.records import Variant
+
+from .accesses.tma_use import gone_from_tma
+from .accesses.views import tile_calls
+from .base import Applied, Outcome, Skipped, Subject
+from .examples.without_tma import EXAMPLES
+from .syntax.kernel_source import keyword, set_keyword
+from .syntax.kernel_view import KernelView, Rewrite, code, view_kernel
+from .view_edit import ViewEdit, no_variant
 
 KINDS = {"stores": "store", "loads": "load"}
 
 
-class WithoutTma(Edit):
+class WithoutTma(ViewEdit):
     """Switch TMA off for all stores or loads of a kernel, or for one of them."""
 
     id = "F"
@@ -31,15 +33,12 @@ class WithoutTma(Edit):
             names += [kind, *(f"{one}-{n}" for n in range(1, count + 1) if count > 1)]
         return tuple(Variant(self.id, name) for name in names)
 
-    def apply(self, subject: Subject, variant: Variant) -> Outcome:
+    def change(self, view: KernelView, subject: Subject, variant: Variant) -> Outcome:
         """Set the keyword on the calls that the variant names; skip where it is set already."""
-        view = view_kernel(subject.source, subject.kernel)
-        if isinstance(view, Skipped):
-            return view
         kind, _, number = variant.name.partition("-")
         what = KINDS.get(kind, kind)
         if what not in KINDS.values():
-            return Skipped(f"{variant.name} is no variant of this edit")
+            return no_variant(variant)
         calls = tile_calls(view, what)
         if number or kind == what:
             if not (number.isascii() and number.isdecimal() and 1 <= int(number) <= len(calls)):

@@ -1,9 +1,10 @@
 """L: what rules cannot do is written down for a person, by a command and not by an edit of the source."""
 
-from kdiag.executors.edits.base import Edit, Outcome, Skipped, Subject
-from kdiag.executors.edits.examples.written_plan import EXAMPLES
-from kdiag.executors.edits.syntax.kernel_source import read_kernel
 from kdiag.records import Variant
+
+from .base import Edit, Outcome, Skipped, Subject
+from .examples.written_plan import EXAMPLES
+from .syntax.kernel_source import read_kernel
 
 COMMAND = "kdiag plan KERNEL.py --brief PLAN.md"
 

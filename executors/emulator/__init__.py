@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from kdiag.executors.emulator.faults import EmulationError, NotEmulated
 from kdiag.records import Fault
 
+from .faults import EmulationError, NotEmulated
+
 if TYPE_CHECKING:
-    from kdiag.executors.emulator.emulation import Emulation, Emulations, emulate, emulations
+    from .emulation import Emulation, Emulations, emulate, emulations
 
 __all__ = ["Emulation", "EmulationError", "Emulations", "Fault", "NotEmulated", "emulate", "emulations"]
 
@@ -15,6 +16,6 @@ def __getattr__(name: str) -> object:
     """What takes torch is imported when it is asked for: `kdiag.loop` only has children emulate."""
     if name not in __all__:
         raise AttributeError(f"{__name__} has no attribute {name!r}")
-    from kdiag.executors.emulator import emulation
+    from . import emulation
 
     return getattr(emulation, name)

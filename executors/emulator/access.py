@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.executors.emulator.memory import NOBODY, SEVERAL, Allocation
-from kdiag.executors.emulator.window import Index, Window
 from kdiag.records import FaultKind
 
+from .memory import NOBODY, SEVERAL, Allocation
+from .window import Index, Window
+
 if TYPE_CHECKING:
-    from kdiag.executors.emulator.frame import Frame
-    from kdiag.executors.emulator.run import Run
+    from .frame import Frame
+    from .run import Run
 
 Array = npt.NDArray[Any]
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from cuda.tile.compilation import ArrayConstraint, ListConstraint, ScalarConstraint, TupleConstraint
 
-from kdiag.executors.emulator.dtypes import numpy_dtype
-from kdiag.executors.emulator.memory import Allocation, ArrayInMemory, Memory, allocation_at
-from kdiag.executors.emulator.never_written import NeverWritten
+from .dtypes import numpy_dtype
+from .memory import Allocation, ArrayInMemory, Memory, allocation_at
+from .never_written import NeverWritten
 
 Array = npt.NDArray[Any]
 

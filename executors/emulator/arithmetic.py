@@ -10,21 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from kdiag.executors.emulator.cache_blocks import in_blocks
-from kdiag.executors.emulator.dtypes import (
-    BFLOAT16,
-    Array,
-    DType,
-    RoundingMode,
-    is_float,
-    is_narrow_float,
-    numpy_dtype,
-    widen,
-)
-from kdiag.executors.emulator.float_arithmetic import arithmetic, extremum, fma
-from kdiag.executors.emulator.integer_arithmetic import bitwise, integer_binary, integer_unary, shift
-from kdiag.executors.emulator.rounding import effective_mode
-from kdiag.executors.emulator.transcendental import BINARY, UNARY, power_of_integer, transcendental
+from .cache_blocks import in_blocks
+from .dtypes import BFLOAT16, Array, DType, RoundingMode, is_float, is_narrow_float, numpy_dtype, widen
+from .float_arithmetic import arithmetic, extremum, fma
+from .integer_arithmetic import bitwise, integer_binary, integer_unary, shift
+from .rounding import effective_mode
+from .transcendental import BINARY, UNARY, power_of_integer, transcendental
 
 __all__ = ["binary", "bitwise", "compare", "fma", "power_of_integer", "shift", "unary"]
 

@@ -6,13 +6,13 @@ import numpy as np
 import numpy.typing as npt
 from cuda.tile._ir import ops as ir
 
-from kdiag.executors.emulator import arithmetic, pointers, views
-from kdiag.executors.emulator.access import Site
-from kdiag.executors.emulator.dtypes import numpy_dtype
-from kdiag.executors.emulator.frame import Frame, Origins
-from kdiag.executors.emulator.memory import RAW_TYPES
-from kdiag.executors.emulator.memory_operations import active_elements, output_used, synchronize
-from kdiag.executors.emulator.shapes import NO_TOKEN
+from . import arithmetic, pointers, views
+from .access import Site
+from .dtypes import numpy_dtype
+from .frame import Frame, Origins
+from .memory import RAW_TYPES
+from .memory_operations import active_elements, output_used, synchronize
+from .shapes import NO_TOKEN
 
 Array = npt.NDArray[Any]
 Mode: TypeAlias = ir.AtomicRMWMode

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kdiag.executors.emulator.dtypes import Array
+from .dtypes import Array
 
 # Measured best among 2**12 ... 2**17 for float32 -> float64 exp -> float32 on a Sapphire Rapids core.
 ELEMENTS = 1 << 15

@@ -19,13 +19,14 @@ from cuda.tile._exception import TileError
 import kdiag
 from kdiag.errors import WorkloadError
 from kdiag.executors.correctness.judging import judge, label, outputs_of, terms_of
-from kdiag.executors.emulator.case_request import CasesRequest, Sized
-from kdiag.executors.emulator.emulation import Emulations, emulations
-from kdiag.executors.emulator.faults import NotEmulated
-from kdiag.executors.emulator.perturbations import perturb
-from kdiag.executors.emulator.results import Stored, key_of, store
 from kdiag.records import ConfigurationCheck, EmulatedCase, EmulationCase, Fault
 from kdiag.workload import Workload, load_module
+
+from .case_request import CasesRequest, Sized
+from .emulation import Emulations, emulations
+from .faults import NotEmulated
+from .perturbations import perturb
+from .results import Stored, key_of, store
 
 INSTALLED = ("stdlib", "platstdlib", "purelib", "platlib")
 

@@ -15,11 +15,12 @@ from pathlib import Path
 
 from kdiag import isolate
 from kdiag.executors.bench import Source
-from kdiag.executors.emulator import results
-from kdiag.executors.emulator.case_request import CasesRequest, Sized
 from kdiag.isolate import Died
 from kdiag.records import ConfigurationCheck, EmulatedCase, EmulatedSource, EmulationCase
 from kdiag.workload import Workload
+
+from . import results
+from .case_request import CasesRequest, Sized
 
 NEEDED = {"cuda-tile": "cuda", "ml-dtypes": "ml_dtypes", "torch": "torch"}  # packages, by what is imported
 SEEDS = (1, 2)
@@ -48,9 +49,7 @@ def cannot_emulate() -> str | None:
 
 def choose(workload: Workload) -> Cases | str:
     """The runs for a workload: of its `edge_configs()`, else of the smallest of `configs()`; or why there are none."""
-    from kdiag.executors.emulator.case_run import survey
-
-    found = isolate.run(survey, workload, timeout_s=TIMEOUT_S)
+    found = isolate.run(_survey, workload, timeout_s=TIMEOUT_S)
     if isinstance(found, Died):
         return f"{workload.path.name} cannot be read: {found.message}{found.raised_at}"
     if not found:
@@ -95,14 +94,12 @@ class _Run:
 
     def to_the_end(self) -> EmulatedSource:
         """Run children until each case has a result, has ended its child, or is out of time."""
-        from kdiag.executors.emulator.case_run import load, run_cases
-
         began, late = time.monotonic(), None
         left = self._collect(self.request.cases)
         while left:
             spent = time.monotonic() - began
             request = replace(self.request, cases=left)
-            answer = isolate.run(run_cases, request, timeout_s=max(0.1, TIMEOUT_S - spent))
+            answer = isolate.run(_run_cases, request, timeout_s=max(0.1, TIMEOUT_S - spent))
             left = self._collect(left)
             if not isinstance(answer, Died):
                 self._give_up(left, f"the results cannot be kept in {self.request.folder}")
@@ -113,7 +110,7 @@ class _Run:
                 break
             if left:
                 nothing = len(left) == len(self.request.cases)
-                of_the_file = nothing and isinstance(isolate.run(load, request, timeout_s=TIMEOUT_S), Died)
+                of_the_file = nothing and isinstance(isolate.run(_load, request, timeout_s=TIMEOUT_S), Died)
                 broken = left if of_the_file else left[:1]
                 self.ran.update({case: _failed(case, answer.message + answer.raised_at) for case in broken})
                 left = left[len(broken) :]
@@ -140,3 +137,24 @@ class _Run:
 def _failed(case: EmulationCase, reason: str) -> EmulatedCase:
     """A case that ended its child."""
     return EmulatedCase(ConfigurationCheck(str(case), False, None, None, reason), failure=reason)
+
+
+# Child processes only, whose server has imported torch; kdiag itself need not.
+
+
+def _survey(workload: Workload) -> Sequence[Sized]:
+    from .case_run import survey
+
+    return survey(workload)
+
+
+def _load(request: CasesRequest) -> None:
+    from .case_run import load
+
+    load(request)
+
+
+def _run_cases(request: CasesRequest) -> None:
+    from .case_run import run_cases
+
+    run_cases(request)

@@ -9,9 +9,9 @@ from typing import Any
 import cuda.tile as ct
 import numpy as np
 
-from kdiag.executors.emulator.cache_blocks import in_blocks
-from kdiag.executors.emulator.dtypes import Array, DType, RoundingMode, is_float, numpy_dtype, widen
-from kdiag.executors.emulator.rounding import effective_mode, round_to
+from .cache_blocks import in_blocks
+from .dtypes import Array, DType, RoundingMode, is_float, numpy_dtype, widen
+from .rounding import effective_mode, round_to
 
 
 def convert(x: Array, source: DType, target: DType, rounding: RoundingMode | None = None) -> Array:

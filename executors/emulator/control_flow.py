@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from cuda.tile._ir.control_flow_ops import Break, Continue, EndBranch, IfElse, Return
 
-from kdiag.executors.emulator.faults import NotEmulated, place
-from kdiag.executors.emulator.frame import Frame, take
+from .faults import NotEmulated, place
+from .frame import Frame, take
 
 Array = npt.NDArray[Any]
 Handler = Callable[[Frame, Any], None]

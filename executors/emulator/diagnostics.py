@@ -7,8 +7,8 @@ import numpy as np
 from cuda.tile._ir.core_ops import TilePrintf
 from cuda.tile._ir.ops import AssumeBounded, AssumeDivBy, TileAssert
 
-from kdiag.executors.emulator.frame import Frame
-from kdiag.executors.emulator.shapes import NO_TOKEN
+from .frame import Frame
+from .shapes import NO_TOKEN
 
 _CONVERSION = re.compile(r"%(?P<flags>[-+ #0]*\d*(?:\.\d+)?)(?:hh|h|ll|l|L)?(?P<type>[diouxXeEfFgGaAcs%])")
 

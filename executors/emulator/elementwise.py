@@ -9,10 +9,10 @@ from cuda.tile import _datatype as datatype
 from cuda.tile._ir import arithmetic_ops as ir
 from cuda.tile._ir.ops import FusedMulAddOperation, TileBitCast
 
-from kdiag.executors.emulator import arithmetic, casts
-from kdiag.executors.emulator.dtypes import numpy_dtype
-from kdiag.executors.emulator.frame import Frame, Origins
-from kdiag.executors.emulator.origins import Origin
+from . import arithmetic, casts
+from .dtypes import numpy_dtype
+from .frame import Frame, Origins
+from .origins import Origin
 
 Array = npt.NDArray[Any]
 

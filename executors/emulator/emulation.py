@@ -18,12 +18,13 @@ from kdiag.cutile.hooks import launching_through
 from kdiag.cutile.signature import kernel_name
 from kdiag.cutile.tuning import Untimed
 from kdiag.errors import UsageError
-from kdiag.executors.emulator.faults import EmulationError, FaultLog, place
-from kdiag.executors.emulator.front_end import rule_broken
-from kdiag.executors.emulator.launch import Order, launch
-from kdiag.executors.emulator.never_written import NeverWritten, Tracked
-from kdiag.executors.emulator.window import Window
 from kdiag.records import Fault
+
+from .faults import EmulationError, FaultLog, place
+from .front_end import rule_broken
+from .launch import Order, launch
+from .never_written import NeverWritten, Tracked
+from .window import Window
 
 
 class Emulation:
@@ -163,7 +164,8 @@ def emulations(target: str) -> Iterator[Emulations]:
         stack.enter_context(_only_thread())
         if sys.modules.get("torch") is not None:
             from kdiag.cutile.gpu_stand_in import CudaOn, gpu_stand_in
-            from kdiag.executors.emulator.torch_memory import EmptyIsUndefined
+
+            from .torch_memory import EmptyIsUndefined
 
             stack.enter_context(gpu_stand_in(target))
             stack.enter_context(EmptyIsUndefined(made.poison))

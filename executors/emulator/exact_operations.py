@@ -8,7 +8,7 @@ Factors are split into fraction and exponent first, so that nothing overflows or
 
 import numpy as np
 
-from kdiag.executors.emulator.dtypes import Array
+from .dtypes import Array
 
 Exact = tuple[Array, Array, Array | int]
 

@@ -10,18 +10,10 @@ from typing import Any
 import cuda.tile as ct
 import numpy as np
 
-from kdiag.executors.emulator import exact_operations as exact
-from kdiag.executors.emulator.cache_blocks import in_blocks
-from kdiag.executors.emulator.dtypes import (
-    Array,
-    DType,
-    RoundingMode,
-    float_format,
-    is_narrow_float,
-    numpy_dtype,
-    widen,
-)
-from kdiag.executors.emulator.rounding import Mode, effective_mode, flush_subnormals, round_exact, round_to
+from . import exact_operations as exact
+from .cache_blocks import in_blocks
+from .dtypes import Array, DType, RoundingMode, float_format, is_narrow_float, numpy_dtype, widen
+from .rounding import Mode, effective_mode, flush_subnormals, round_exact, round_to
 
 _NEAREST: dict[str, Callable[..., Any]] = {
     "add": np.add,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from kdiag.executors.emulator.run import Run
+    from .run import Run
 
 Array = npt.NDArray[Any]
 Origins = npt.NDArray[np.uint8]  # 0: defined; else the number of the origin of an undefined value

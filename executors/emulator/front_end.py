@@ -22,13 +22,14 @@ from cuda.tile._ir.core_ops import TilePrintf
 from cuda.tile.compilation import KernelSignature
 
 from kdiag.errors import ToolMissing
-from kdiag.executors.emulator.dtypes import is_stored
-from kdiag.executors.emulator.faults import NotEmulated, place
-from kdiag.executors.emulator.gathers import Gather, find_gathers, index_arithmetic, stored_bases
-from kdiag.executors.emulator.interpreter import CONTROL_FLOW, HANDLERS
-from kdiag.executors.emulator.parts import Part, find_slices
-from kdiag.executors.emulator.rules import check_rules
 from kdiag.records import Fault
+
+from .dtypes import is_stored
+from .faults import NotEmulated, place
+from .gathers import Gather, find_gathers, index_arithmetic, stored_bases
+from .interpreter import CONTROL_FLOW, HANDLERS
+from .parts import Part, find_slices
+from .rules import check_rules
 
 BYTECODE = BytecodeVersion.V_13_4  # of the tile compiler that kdiag pins
 

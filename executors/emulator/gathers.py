@@ -20,8 +20,8 @@ from cuda.tile._ir.arithmetic_ops import (
 from cuda.tile._ir.control_flow_ops import Break, Continue, EndBranch, IfElse, Loop
 from cuda.tile._ir.ir import MemoryEffect
 
-from kdiag.executors.emulator.frame import Frame, along_lanes, entry
-from kdiag.executors.emulator.parts import PASSES_ON, Definitions, Part, behind, definitions, part_at, whole_arrays
+from .frame import Frame, along_lanes, entry
+from .parts import PASSES_ON, Definitions, Part, behind, definitions, part_at, whole_arrays
 
 Array = npt.NDArray[Any]
 

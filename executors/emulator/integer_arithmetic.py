@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kdiag.executors.emulator.dtypes import Array, DType
+from .dtypes import Array, DType
 
 
 def _divide_up(x: Array, y: Array) -> Array:

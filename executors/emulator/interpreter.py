@@ -3,9 +3,9 @@
 from cuda.tile._ir.control_flow_ops import Break, Continue, EndBranch, IfElse, Loop, Return
 from cuda.tile._ir.ops import TileReduce, TileScan
 
-from kdiag.executors.emulator import atomics, diagnostics, elementwise, memory_operations, products, shapes
-from kdiag.executors.emulator.control_flow import Handler, Interpreter
-from kdiag.executors.emulator.reductions import Reductions
+from . import atomics, diagnostics, elementwise, memory_operations, products, shapes
+from .control_flow import Handler, Interpreter
+from .reductions import Reductions
 
 CONTROL_FLOW = frozenset({Break, Continue, EndBranch, IfElse, Loop, Return})
 

@@ -10,15 +10,16 @@ import numpy.typing as npt
 from kdiag.cutile.grid import grid_of
 from kdiag.cutile.signature import kernel_function, kernel_name, signature
 from kdiag.errors import WorkloadError
-from kdiag.executors.emulator.arguments import Bound, bind
-from kdiag.executors.emulator.faults import FaultLog
-from kdiag.executors.emulator.frame import Frame
-from kdiag.executors.emulator.front_end import Code, front_end
-from kdiag.executors.emulator.interpreter import INTERPRETER
-from kdiag.executors.emulator.never_written import NeverWritten
-from kdiag.executors.emulator.run import Run
-from kdiag.executors.emulator.turns import GiveWay, in_turns
 from kdiag.records import Fault
+
+from .arguments import Bound, bind
+from .faults import FaultLog
+from .frame import Frame
+from .front_end import Code, front_end
+from .interpreter import INTERPRETER
+from .never_written import NeverWritten
+from .run import Run
+from .turns import GiveWay, in_turns
 
 MOST_BLOCKS = 2**26  # more would take hours
 LOCKSTEP_BYTES = 2**23  # of the largest tile of all blocks that run in lockstep, at 8 bytes an element

@@ -9,8 +9,8 @@ from typing import Any
 import cuda.tile as ct
 import numpy as np
 
-from kdiag.executors.emulator.dtypes import Array, DType, is_float, widen
-from kdiag.executors.emulator.rounding import round_to
+from .dtypes import Array, DType, is_float, widen
+from .rounding import round_to
 
 # Elements of a group of matrices multiplied at once: their float64 copies stay within a few megabytes.
 _GROUP = 1 << 19

@@ -9,14 +9,14 @@ from cuda.tile._datatype import PointerInfo
 from cuda.tile._ir import ops as ir
 from cuda.tile._ir.cast_ops import AddrSpaceCast, ReinterpretPointer
 
-from kdiag.executors.emulator import pointers, views
-from kdiag.executors.emulator.access import Site
-from kdiag.executors.emulator.dtypes import numpy_dtype
-from kdiag.executors.emulator.elementwise import any_of
-from kdiag.executors.emulator.frame import ArrayView, Frame, Origins
-from kdiag.executors.emulator.memory import RAW_TYPES
-from kdiag.executors.emulator.origins import Origin
-from kdiag.executors.emulator.shapes import NO_TOKEN
+from . import pointers, views
+from .access import Site
+from .dtypes import numpy_dtype
+from .elementwise import any_of
+from .frame import ArrayView, Frame, Origins
+from .memory import RAW_TYPES
+from .origins import Origin
+from .shapes import NO_TOKEN
 
 Array = npt.NDArray[Any]
 

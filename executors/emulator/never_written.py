@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.executors.emulator.memory import RAW_TYPES, Allocation, ArrayInMemory, allocation_at
+from .memory import RAW_TYPES, Allocation, ArrayInMemory, allocation_at
 
 # Every float type reads 0xff.. as a NaN that no arithmetic makes; as an integer it would be -1, so those get another.
 FLOAT_BYTE, INTEGER_BYTE = 0xFF, 0xA5

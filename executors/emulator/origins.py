@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kdiag.executors.emulator.faults import place
 from kdiag.records import FaultKind
 
+from .faults import place
+
 if TYPE_CHECKING:
-    from kdiag.executors.emulator.run import Run
+    from .run import Run
 
 MOST = 255  # origins told apart in a launch; later ones are told as the last
 

@@ -14,7 +14,7 @@ from cuda.tile._ir import ops as ir
 from cuda.tile._ir.arithmetic_ops import RawBinaryArithmeticOperation, TileAsType, TileBroadcast, TileReshape
 from cuda.tile.compilation import ArrayConstraint, ListConstraint, ScalarConstraint, TupleConstraint
 
-from kdiag.executors.emulator.frame import ArrayView, Frame, entry
+from .frame import ArrayView, Frame, entry
 
 Array = npt.NDArray[Any]
 Definitions = Mapping[str, Any]

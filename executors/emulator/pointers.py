@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.executors.emulator.access import Access, Site
-from kdiag.executors.emulator.frame import Origins
-from kdiag.executors.emulator.memory import RAW_TYPES
-from kdiag.executors.emulator.origins import Origin
-from kdiag.executors.emulator.window import Index, Window
+from .access import Access, Site
+from .frame import Origins
+from .memory import RAW_TYPES
+from .origins import Origin
+from .window import Index, Window
 
 Array = npt.NDArray[Any]
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from cuda.tile._ir.ops import TileMma, TileMmaScaled
 
-from kdiag.executors.emulator import matrix
-from kdiag.executors.emulator.frame import Frame, Origins
+from . import matrix
+from .frame import Frame, Origins
 
 
 def multiply_accumulate(frame: Frame, operation: TileMma) -> None:

@@ -12,8 +12,8 @@ from cuda.tile._ir.arithmetic_ops import RawBinaryArithmeticOperation
 from cuda.tile._ir.control_flow_ops import EndBranch
 from cuda.tile._ir.ops import TileReduce, TileScan
 
-from kdiag.executors.emulator.elementwise import any_of, applied
-from kdiag.executors.emulator.frame import Frame, Origins
+from .elementwise import any_of, applied
+from .frame import Frame, Origins
 
 Array = npt.NDArray[Any]
 Combine = Callable[[Sequence[Array], Sequence[Array]], list[Array]]

@@ -16,8 +16,9 @@ from pathlib import Path
 import kdiag
 from kdiag import disk_cache
 from kdiag.codec import encode
-from kdiag.executors.emulator.case_request import CasesRequest
 from kdiag.records import EmulatedCase, EmulationCase
+
+from .case_request import CasesRequest
 
 MAX_ENTRIES = 20_000  # at about 1 kB each
 PACKAGES = ("cuda-tile", "numpy", "torch", "ml-dtypes")

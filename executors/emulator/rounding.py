@@ -11,7 +11,7 @@ import cuda.tile as ct
 import ml_dtypes
 import numpy as np
 
-from kdiag.executors.emulator.dtypes import Array, DType, FloatFormat, RoundingMode, float_format, numpy_dtype
+from .dtypes import Array, DType, FloatFormat, RoundingMode, float_format, numpy_dtype
 
 Mode = ct.RoundingMode  # for its members
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.executors.emulator.faults import FaultLog, place
-from kdiag.executors.emulator.frame import entry
-from kdiag.executors.emulator.memory import ArrayInMemory, Memory
-from kdiag.executors.emulator.origins import MOST, Origin
 from kdiag.records import Fault, FaultKind
 
+from .faults import FaultLog, place
+from .frame import entry
+from .memory import ArrayInMemory, Memory
+from .origins import MOST, Origin
+
 if TYPE_CHECKING:
-    from kdiag.executors.emulator.front_end import Code
+    from .front_end import Code
 
 Grid = tuple[int, int, int]
 

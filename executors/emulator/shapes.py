@@ -21,11 +21,11 @@ from cuda.tile._ir.ops import (
 )
 from cuda.tile._ir.type import TokenTy
 
-from kdiag.executors.emulator import casts
-from kdiag.executors.emulator.dtypes import numpy_dtype
-from kdiag.executors.emulator.elementwise import any_of
-from kdiag.executors.emulator.frame import Frame
-from kdiag.executors.emulator.origins import Origin
+from . import casts
+from .dtypes import numpy_dtype
+from .elementwise import any_of
+from .frame import Frame
+from .origins import Origin
 
 Array = npt.NDArray[Any]
 NO_TOKEN = np.zeros(1, np.bool_)  # memory operations run in the order of the code; a token has nothing to say

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kdiag.executors.emulator.cache_blocks import in_blocks
-from kdiag.executors.emulator.dtypes import Array, DType, numpy_dtype, widen
-from kdiag.executors.emulator.rounding import flush_subnormals, round_to
+from .cache_blocks import in_blocks
+from .dtypes import Array, DType, numpy_dtype, widen
+from .rounding import flush_subnormals, round_to
 
 
 def _reciprocal_root(x: Array) -> Array:

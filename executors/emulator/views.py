@@ -9,12 +9,12 @@ import numpy.typing as npt
 from cuda.tile import MemoryOrder
 from cuda.tile._ir.type import GatherScatterViewTy, StridedViewTy
 
-from kdiag.executors.emulator import pointers
-from kdiag.executors.emulator.access import Site
-from kdiag.executors.emulator.frame import ArrayView, Frame, Origins, entry
-from kdiag.executors.emulator.memory import RAW_TYPES
-from kdiag.executors.emulator.origins import Origin
-from kdiag.executors.emulator.window import Window
+from . import pointers
+from .access import Site
+from .frame import ArrayView, Frame, Origins, entry
+from .memory import RAW_TYPES
+from .origins import Origin
+from .window import Window
 
 Array = npt.NDArray[Any]
 SLICED = 256  # elements of a tile from which one copy per block is faster than one index per element

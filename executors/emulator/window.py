@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kdiag.executors.emulator.memory import RAW_TYPES, Allocation
+from .memory import RAW_TYPES, Allocation
 
 Array = npt.NDArray[Any]
 # Slices for one block's tile, or an integer array for the elements of many blocks.

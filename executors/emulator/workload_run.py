@@ -83,7 +83,7 @@ def run_configuration(job: tuple[EmulationRequest, int]) -> EmulatedConfiguratio
 
 def _loaded(request: EmulationRequest) -> tuple[ModuleType, ModuleType]:
     """The workload and the kernel file, which may look at the GPU when it is imported."""
-    from kdiag.executors.emulator.emulation import emulate
+    from .emulation import emulate
 
     with emulate(request.target):
         source, workload = request.source, request.workload
@@ -105,7 +105,8 @@ def _run(
     from cuda.tile._exception import TileError
 
     from kdiag.executors.correctness.judging import judge, label, outputs_of, terms_of
-    from kdiag.executors.emulator.emulation import emulate
+
+    from .emulation import emulate
 
     name = label(config)
     declared = described.tolerance(config) if hasattr(described, "tolerance") else None

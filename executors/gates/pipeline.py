@@ -7,9 +7,10 @@ passes. Whether the candidate is faster is not a gate's business but the verdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kdiag.executors.gates import compiles, effect, emulation, no_op
-from kdiag.executors.gates.effect import Said
 from kdiag.records import Compilation, EmulatedSource, GateRecord, Promise
+
+from . import compiles, effect, emulation, no_op
+from .effect import Said
 
 Emulated = tuple[EmulatedSource | str, EmulatedSource | str]
 

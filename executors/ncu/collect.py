@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag.errors import KdiagError, UsageError
-from kdiag.executors.ncu.command import NcuOptions, command_line, compute_capability, find_ncu, what_to_collect
-from kdiag.executors.ncu.failures import Interrupted, NcuFailed, NcuMissing, NoKernels, ProfilerError, TimedOut
-from kdiag.executors.ncu.messages import Heard, read_messages
-from kdiag.executors.ncu.output import Collected, judge
-from kdiag.executors.ncu.process import Ended, signal_group, start, watch
 from kdiag.executors.waiting_target import PROFILED, WaitingTarget
 from kdiag.rules.load_metric_sets import metric_set
 from kdiag.workload import Workload
+
+from .command import NcuOptions, command_line, compute_capability, find_ncu, what_to_collect
+from .failures import Interrupted, NcuFailed, NcuMissing, NoKernels, ProfilerError, TimedOut
+from .messages import Heard, read_messages
+from .output import Collected, judge
+from .process import Ended, signal_group, start, watch
 
 WORKLOAD_S = 120.0
 LOG = "ncu.log"

@@ -4,8 +4,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from kdiag.executors.ncu.command import NcuOptions
-from kdiag.executors.ncu.failures import (
+from .command import NcuOptions
+from .failures import (
     ApplicationFailed,
     DiskFull,
     Interrupted,
@@ -15,8 +15,8 @@ from kdiag.executors.ncu.failures import (
     TimedOut,
     obstacle_in,
 )
-from kdiag.executors.ncu.messages import Heard
-from kdiag.executors.ncu.process import Ended
+from .messages import Heard
+from .process import Ended
 
 MAGIC = b"NVR\0"  # the first bytes of a .ncu-rep
 FULL_BYTES = 32 << 20  # less room than this beside a report that is missing: the disk was full

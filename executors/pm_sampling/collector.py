@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kdiag.errors import COUNTER_PERMISSION
-from kdiag.executors.pm_sampling.records import INSTALL_CUPTI, SamplingFailed
-from kdiag.executors.pm_sampling.samples import Series
-from kdiag.executors.pm_sampling.windows import Launched, Overflow
+
+from .records import INSTALL_CUPTI, SamplingFailed
+from .samples import Series
+from .windows import Launched, Overflow
 
 # 1,000 samples of 28 metrics of an H200 need more than 16 MB; a larger buffer takes longer to set up.
 BUFFER_BYTES = 64 << 20

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 import torch
 
 from kdiag.executors.device_jobs import loaded
-from kdiag.executors.pm_sampling.collector import CuptiSampler
-from kdiag.executors.pm_sampling.launches import GpuLaunch, Repeater, fingerprint, recorded_launches
-from kdiag.executors.pm_sampling.records import PmCounters, PmRequest, SamplingFailed
-from kdiag.executors.pm_sampling.windows import Accepted, accepted, data_notes, metric_set, runs_of, sampled_values
 from kdiag.records import Evidence
 from kdiag.rules.load_metrics import load_metrics
+
+from .collector import CuptiSampler
+from .launches import GpuLaunch, Repeater, fingerprint, recorded_launches
+from .records import PmCounters, PmRequest, SamplingFailed
+from .windows import Accepted, accepted, data_notes, metric_set, runs_of, sampled_values
 
 SEED = 1
 

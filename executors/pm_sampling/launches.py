@@ -14,7 +14,8 @@ import cuda.tile as ct
 import torch
 
 from kdiag.cutile.signature import kernel_name
-from kdiag.executors.pm_sampling.windows import Launched
+
+from .windows import Launched
 
 GRAPH_NODES = 500  # launches of one CUDA graph: enough to hide the host, few enough to build in milliseconds
 GRAPH_MS = 20.0  # of a long kernel fewer launches do

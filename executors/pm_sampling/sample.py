@@ -12,9 +12,10 @@ from pathlib import Path
 from kdiag import isolate
 from kdiag.executors.bench import Source
 from kdiag.executors.ncu.collect import NoCounters
-from kdiag.executors.pm_sampling.records import INSTALL_CUPTI, PmCounters, PmRequest
 from kdiag.isolate import Died
 from kdiag.workload import Workload
+
+from .records import INSTALL_CUPTI, PmCounters, PmRequest
 
 TIMEOUT_S = 120.0  # the first child also waits for `import torch` and the compilation of the kernel
 
@@ -35,7 +36,7 @@ def sample(asked: PmRequest, *, timeout_s: float = TIMEOUT_S) -> PmCounters | No
         )
     if not _installed("cupti"):
         return NoCounters(f"Sampling counters needs cupti-python; {INSTALL_CUPTI}.")
-    from kdiag.executors.pm_sampling.job import collect
+    from .job import collect
 
     answer = isolate.run(collect, asked, timeout_s=timeout_s)
     if isinstance(answer, Died):

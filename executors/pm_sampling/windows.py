@@ -8,19 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from kdiag.executors.pm_sampling.records import SamplingFailed
-from kdiag.executors.pm_sampling.samples import (
-    Series,
-    Trimmed,
-    fitting_interval,
-    longer_interval,
-    objection,
-    trim,
-    values_per_metric,
-)
 from kdiag.records import Evidence
 from kdiag.rules.load_metrics import load_metrics
 from kdiag.rules.load_pm_sampling import MetricSet, SampledMetric, load_metric_set
+
+from .records import SamplingFailed
+from .samples import Series, Trimmed, fitting_interval, longer_interval, objection, trim, values_per_metric
 
 WINDOW_MS = 40.0  # 400 samples at 100 us
 HOW = {

@@ -7,7 +7,7 @@ def main() -> None:
     """Run the command line and end with its exit code."""
     code = 130
     try:
-        from kdiag import cli
+        from . import cli
 
         code = cli.main()
     except KeyboardInterrupt:

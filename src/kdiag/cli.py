@@ -4,11 +4,12 @@ import importlib
 import io
 import os
 import sys
+from typing import Any
 
 import click
 
-from kdiag import __version__, interrupts
-from kdiag.errors import BUG, INTERRUPTED, USAGE, KdiagError
+from . import __version__, interrupts
+from .errors import BUG, INTERRUPTED, UNREAD, USAGE, KdiagError
 
 VERBS = {
     "profile": "Say what limits a kernel, and why: from a report, a workload, or a program.",
@@ -40,6 +41,15 @@ class Verbs(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb. Click ends the line on stderr at an interrupt, which is none if nobody reads the output."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            if interrupts.output_is_unread():
+                raise click.Abort from None
+            raise
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing their modules."""
         with formatter.section("Commands"):
@@ -51,7 +61,8 @@ class Verbs(click.Group):
 def cli() -> None:
     """Say what limits a cuTile kernel and why, rank what helps, and apply it with proof.
 
-    Exit codes: 0 ok, 1 failure, 2 usage, 3 stopped to ask you, 70 bug, 130 interrupted.
+    Exit codes: 0 ok, 1 failure, 2 usage, 3 stopped to ask you, 70 bug, 130 interrupted,
+    141 nobody reads the output.
     """
 
 
@@ -89,6 +100,8 @@ def run(arguments: list[str]) -> int:
 
 
 def _interrupted() -> int:
+    if interrupts.output_is_unread():
+        return UNREAD
     click.echo("kdiag: interrupted", err=True)
     return INTERRUPTED
 

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TypeVar
 
-from kdiag.codec import decode, encode
+from .codec import decode, encode
 
 Record = TypeVar("Record")
 

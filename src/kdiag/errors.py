@@ -11,6 +11,7 @@ USAGE = 2
 ASKS_USER = 3
 BUG = 70
 INTERRUPTED = 130
+UNREAD = 141  # what a shell says of a program that SIGPIPE ended
 
 
 class KdiagError(Exception):

@@ -31,8 +31,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, Literal, TypeVar
 
-from kdiag import interrupts
-from kdiag.errors import KdiagError
+from . import interrupts
+from .errors import KdiagError
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")

@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from kdiag.codec import DecodeError, decode, encode
-from kdiag.errors import KdiagError
-from kdiag.records import Iteration, Scalar, Standing
+from .codec import DecodeError, decode, encode
+from .errors import KdiagError, UsageError
+from .records import Iteration, Scalar, Standing
+
+NO_JOURNAL = "There is no journal at {}; name the directory of a run."
 
 
 class JournalError(KdiagError):
@@ -134,11 +136,11 @@ class Journal:
 
     @classmethod
     def resume(cls, path: Path) -> tuple[Journal, tuple[Event, ...]]:
-        """Open a journal to go on with it, cutting off a torn last line. Raises JournalError."""
+        """Open a journal to go on with it, cutting off a torn last line. Raises JournalError, UsageError without one."""
         try:
             stream = path.open("r+b", buffering=0)
         except FileNotFoundError:
-            raise JournalError(f"There is no journal at {path}; start a new run.") from None
+            raise UsageError(NO_JOURNAL.format(path)) from None
         journal = cls(path, stream)
         journal._lock()
         try:
@@ -191,9 +193,9 @@ class Journal:
 
 
 def read(path: Path) -> tuple[Event, ...]:
-    """All events of a journal, also while a run writes it. Raises JournalError."""
+    """All events of a journal, also while a run writes it. Raises JournalError, UsageError without one."""
     if not path.is_file():
-        raise JournalError(f"There is no journal at {path}; name the directory of a run.")
+        raise UsageError(NO_JOURNAL.format(path))
     return _parse(path)[0]
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kdiag.journal import Event, IterationDone, Resumed, Start, Tree
-from kdiag.records import Iteration
+from .journal import Event, IterationDone, Resumed, Start, Tree
+from .records import Iteration
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,13 @@ import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from kdiag.errors import WorkloadError
-from kdiag.package_copy import PackageCopy, member_of
+from .errors import UsageError, WorkloadError
+from .package_copy import PackageCopy, member_of
 
 Item = TypeVar("Item")
 
@@ -76,11 +77,13 @@ class CommandWorkload:
 
 
 def read(path: Path) -> Workload | CommandWorkload:
-    """Read a workload (`*.py`, a `kdiag.toml`, or a folder that holds a kdiag.toml or workload.py). Raises WorkloadError."""
+    """Read a workload (`*.py`, a `kdiag.toml`, or a folder that holds a kdiag.toml or workload.py). Raises WorkloadError,
+    UsageError for a file that is missing.
+    """
     if path.is_dir():
         path = path / ("kdiag.toml" if (path / "kdiag.toml").exists() else "workload.py")
     if not path.is_file():
-        raise WorkloadError(f"There is no workload at {path}; name a workload .py file or a kdiag.toml.")
+        raise UsageError(f"There is no workload at {path}; name a workload .py file or a kdiag.toml.")
     return _read_toml(path) if path.suffix == ".toml" else _read_python(path)
 
 
@@ -130,7 +133,7 @@ def _read_toml(path: Path) -> Workload | CommandWorkload:
         return _read_python(path.parent / _string(path, table, "workload"))
     kernel = path.parent / _string(path, table, "kernel")
     if not kernel.is_file():
-        raise WorkloadError(f'{path} names the kernel file {kernel}, which does not exist; correct "kernel".')
+        raise UsageError(f'{path} names the kernel file {kernel}, which does not exist; correct "kernel".')
     return CommandWorkload(path, kernel, _command(path, table, "test"), _command(path, table, "bench"))
 
 
@@ -155,7 +158,7 @@ def _command(path: Path, table: dict[str, object], section: str) -> tuple[str, .
 
 def _read_python(path: Path) -> Workload:
     if not path.is_file():
-        raise WorkloadError(f"There is no workload file at {path}.")
+        raise UsageError(f"There is no workload file at {path}.")
     try:
         tree = ast.parse(path.read_bytes(), str(path))  # as Python reads it: with its coding line, or UTF-8
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
@@ -166,7 +169,7 @@ def _read_python(path: Path) -> Workload:
         raise WorkloadError(f"{path} lacks {', '.join(missing)}; docs/workload.md lists what a workload defines.")
     kernel = path.parent / _kernel_file(path, tree)
     if not kernel.is_file():
-        raise WorkloadError(f"{path} names KERNEL_FILE {kernel}, which does not exist.")
+        raise UsageError(f"{path} names KERNEL_FILE {kernel}, which does not exist.")
     return Workload(path, kernel, "tolerance" in functions)
 
 
@@ -200,14 +203,14 @@ def load_module(path: Path, *, search: Path, source_hash: str | None = None) -> 
     if str(search) not in sys.path:
         sys.path.insert(0, str(search))
     name = f"kdiag_loaded_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise WorkloadError(f"{path} cannot be imported; a kernel or workload is a .py file.")
+    loader = SourceFileLoader(name, str(path))  # whatever ending the name has: `kdiag verify` takes any
+    spec = importlib.util.spec_from_loader(name, loader)
+    assert spec is not None
     module = importlib.util.module_from_spec(spec)
     # A module of that name is asked last (PEP 562), which leaves no frame of kdiag's in the traceback.
     vars(module)["__getattr__"] = partial(getattr, ModuleType(path.name))
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    loader.exec_module(module)
     return module
 
 

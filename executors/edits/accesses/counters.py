@@ -2,10 +2,11 @@
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.index_parts import IndexReader
-from kdiag.executors.edits.accesses.sums import Sum
 from kdiag.executors.edits.syntax.kernel_source import argument
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code, is_number
+
+from .index_parts import IndexReader
+from .sums import Sum
 
 
 def size_sum(size: str) -> Sum:

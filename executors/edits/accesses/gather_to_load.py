@@ -6,15 +6,16 @@ changes. `latency` is carried over, and `check_bounds` where it is False; a load
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, Tile
-from kdiag.executors.edits.accesses.masks import is_unchecked, mask_of
-from kdiag.executors.edits.accesses.padding_modes import mode_of_value, number
-from kdiag.executors.edits.accesses.range_access import NO_RANGE, TileAccess, tile_access
-from kdiag.executors.edits.accesses.tile_shapes import surrounding_reshape, tile_shape
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import argument, keyword, positional, remove_keyword, set_keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.records import Launch
+
+from .conversion import Conversion, Refusal, Tile
+from .masks import is_unchecked, mask_of
+from .padding_modes import mode_of_value, number
+from .range_access import NO_RANGE, TileAccess, tile_access
+from .tile_shapes import surrounding_reshape, tile_shape
 
 CARRIED = ("check_bounds", "latency")
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.scalars import is_compile_time, is_scalar
-from kdiag.executors.edits.accesses.sums import Sum
 from kdiag.executors.edits.syntax.kernel_source import argument, integer, keyword, nodes, positional
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code, is_number
+
+from .scalars import is_compile_time, is_scalar
+from .sums import Sum
 
 SUMS: dict[str, type[cst.BaseBinaryOp]] = {"add": cst.Add, "sub": cst.Subtract, "mul": cst.Multiply}
 INTEGERS = ("int32", "int64")

@@ -9,22 +9,15 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.counters import (
-    counts_tiles,
-    is_row,
-    is_tile_count,
-    single,
-    size_sum,
-    stepped_end,
-    tile_loop,
-)
-from kdiag.executors.edits.accesses.index_parts import IndexReader
-from kdiag.executors.edits.accesses.launch_bounds import LaunchBounds, array_of
-from kdiag.executors.edits.accesses.scalars import reads_memory
-from kdiag.executors.edits.accesses.sums import Sum
 from kdiag.executors.edits.syntax.kernel_source import nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code, is_number
 from kdiag.records import Launch
+
+from .counters import counts_tiles, is_row, is_tile_count, single, size_sum, stepped_end, tile_loop
+from .index_parts import IndexReader
+from .launch_bounds import LaunchBounds, array_of
+from .scalars import reads_memory
+from .sums import Sum
 
 
 @dataclass(frozen=True)

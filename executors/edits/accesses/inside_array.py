@@ -2,14 +2,15 @@
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.reach import array_parameter, bound
-from kdiag.executors.edits.accesses.symbolic_shapes import Shape, tile_shape, written_shape
 from kdiag.executors.edits.launches.host_guard import Fits
 from kdiag.executors.edits.launches.launch_values import Extent, LaunchValue
 from kdiag.executors.edits.launches.tile_shapes import shapes
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import argument, keyword, nodes, positional
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
+
+from .reach import array_parameter, bound
+from .symbolic_shapes import Shape, tile_shape, written_shape
 
 
 def fits(view: KernelView, call: cst.Call) -> tuple[Fits, ...] | str:

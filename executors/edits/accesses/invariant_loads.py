@@ -7,10 +7,11 @@ has elements, and a gather must check its bounds.
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.tile_shapes import shape_text
 from kdiag.executors.edits.syntax.bindings import name_nodes, names_bound, names_in
 from kdiag.executors.edits.syntax.kernel_source import argument, keyword, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
+
+from .tile_shapes import shape_text
 
 Loop = cst.For | cst.While
 READS = ("load", "gather")

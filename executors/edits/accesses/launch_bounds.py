@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.sums import Sum
 from kdiag.executors.edits.syntax.kernel_source import argument, dotted, integer
 from kdiag.executors.edits.syntax.kernel_view import KernelView
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
+
+from .sums import Sum
 
 Bounds = tuple[int, int]
 """The least and the greatest value, both inclusive; a value in between need not occur."""

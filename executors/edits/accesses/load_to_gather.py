@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.conversion import Conversion, Refusal, Tile
-from kdiag.executors.edits.accesses.padding_modes import VALUE_OF_MODE
-from kdiag.executors.edits.accesses.scalars import is_compile_time
-from kdiag.executors.edits.accesses.tile_shapes import shape_text, surrounding_reshape, tile_shape
 from kdiag.executors.edits.syntax.kernel_source import argument, integer, keyword, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.executors.edits.syntax.operands import operand
+
+from .conversion import Conversion, Refusal, Tile
+from .padding_modes import VALUE_OF_MODE
+from .scalars import is_compile_time
+from .tile_shapes import shape_text, surrounding_reshape, tile_shape
 
 ONE_ELEMENT = "its tile is one element"
 UNTRANSLATABLE = ("memory_order", "memory_scope")

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.index_parts import IndexPart, IndexReader
-from kdiag.executors.edits.accesses.sums import Sum
 from kdiag.executors.edits.syntax.kernel_source import keyword, positional
 from kdiag.executors.edits.syntax.kernel_view import code
+
+from .index_parts import IndexPart, IndexReader
+from .sums import Sum
 
 BOTH = ("bitwise_and", "logical_and")
 LESS = {cst.LessThan: False, cst.GreaterThan: True}

@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.index_parts import IndexPart, IndexReader, broadcast
-from kdiag.executors.edits.accesses.inside import Proofs, shown_by_launches, tile_start, why_not_inside
-from kdiag.executors.edits.accesses.masks import is_unchecked, read_bounds
-from kdiag.executors.edits.accesses.scalars import is_parameter
-from kdiag.executors.edits.accesses.sums import Sum
 from kdiag.executors.edits.launches.wrapper import hidden_builtin
 from kdiag.executors.edits.syntax.kernel_source import keyword
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.records import Launch
+
+from .index_parts import IndexPart, IndexReader, broadcast
+from .inside import Proofs, shown_by_launches, tile_start, why_not_inside
+from .masks import is_unchecked, read_bounds
+from .scalars import is_parameter
+from .sums import Sum
 
 NO_RANGE = "holds no range"
 

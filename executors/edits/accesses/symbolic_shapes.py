@@ -4,11 +4,12 @@ from itertools import zip_longest
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.reach import bound
-from kdiag.executors.edits.accesses.tile_shapes import ELEMENTWISE, SHAPE_ARGUMENT
 from kdiag.executors.edits.launches.launch_values import LaunchValue
 from kdiag.executors.edits.syntax.kernel_source import argument, dotted, integer, keyword, positional
 from kdiag.executors.edits.syntax.kernel_view import KernelView
+
+from .reach import bound
+from .tile_shapes import ELEMENTWISE, SHAPE_ARGUMENT
 
 Shape = tuple[LaunchValue, ...]
 ONE = LaunchValue.of(1)

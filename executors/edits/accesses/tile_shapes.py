@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.range_access import gathered_shape
 from kdiag.executors.edits.syntax.kernel_source import argument, nodes, positional
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
+
+from .range_access import gathered_shape
 
 SHAPE_ARGUMENT = {
     "load": (2, "shape"),

@@ -9,11 +9,12 @@ last axis, and address, strides and rows of the tile that are multiples of 16 by
 
 import re
 
-from kdiag.executors.edits.accesses.conversion import Conversion, Tile
-from kdiag.executors.edits.accesses.launch_bounds import array_of
 from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.syntax.kernel_source import KernelSource
 from kdiag.records import ArrayArgument, Launch, Promise, ScalarArgument
+
+from .conversion import Conversion, Tile
+from .launch_bounds import array_of
 
 COMBINES_ELEMENTS = ("sum", "max", "min", "prod", "argmax", "argmin", "reduce", "mma", "matmul")
 FIRST_WITH_TMA = 90

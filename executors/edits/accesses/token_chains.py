@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.tile_shapes import shape_text, tile_shape
 from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import argument, dotted, integer, keyword, nodes, positional
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
+
+from .tile_shapes import shape_text, tile_shape
 
 READS, WRITES = ("load", "gather"), ("store", "scatter")
 ADDING = tuple(f"atomic_{name}" for name in ("add", "max", "min", "and", "or", "xor"))

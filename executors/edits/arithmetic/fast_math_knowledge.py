@@ -5,10 +5,11 @@ from functools import cached_property
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic.float32_kinds import ELEMENTWISE, REDUCTIONS, Kind, is_tile
-from kdiag.executors.edits.arithmetic.float32_values import Values
 from kdiag.executors.edits.syntax.bindings import Bindings, names_bound
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, keyword, nodes, set_keyword
+
+from .float32_kinds import ELEMENTWISE, REDUCTIONS, Kind, is_tile
+from .float32_values import Values
 
 STEPS = frozenset({"floor", "ceil", "round"})
 STATEMENTS = (cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.BaseCompoundStatement)

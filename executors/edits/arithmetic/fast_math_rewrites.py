@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic.fast_math_knowledge import Math
-from kdiag.executors.edits.arithmetic.float32_kinds import Kind
 from kdiag.executors.edits.syntax.kernel_source import argument, keyword, nodes
 from kdiag.executors.edits.syntax.operands import in_parentheses
+
+from .fast_math_knowledge import Math
+from .float32_kinds import Kind
 
 LOG2_E = "1.4426950408889634"
 

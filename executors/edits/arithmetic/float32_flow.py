@@ -7,10 +7,11 @@ from functools import reduce
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic.float32_kinds import Kind, combined, kind_of
-from kdiag.executors.edits.arithmetic.local_functions import Functions
 from kdiag.executors.edits.syntax.bindings import names_bound
 from kdiag.executors.edits.syntax.kernel_source import TileNames, nodes
+
+from .float32_kinds import Kind, combined, kind_of
+from .local_functions import Functions
 
 Environment = dict[str, Kind | None]
 ARITHMETIC_ASSIGNMENTS = (cst.AddAssign, cst.SubtractAssign, cst.MultiplyAssign, cst.DivideAssign, cst.PowerAssign)

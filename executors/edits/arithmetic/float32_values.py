@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.arithmetic.float32_flow import Environment, Flow, joined
-from kdiag.executors.edits.arithmetic.float32_kinds import Kind
-from kdiag.executors.edits.arithmetic.local_functions import local_functions
 from kdiag.executors.edits.syntax.bindings import bound_names, names_bound
 from kdiag.executors.edits.syntax.kernel_source import KernelSource
+
+from .float32_flow import Environment, Flow, joined
+from .float32_kinds import Kind
+from .local_functions import local_functions
 
 Kinds = Mapping[cst.CSTNode, Kind | None]
 

@@ -1,9 +1,10 @@
 """Examples of C: fixed launches that become searches. Those of searches are in `autotune_spaces` and `autotune_legacy`."""
 
 from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.examples.autotune_legacy import EXAMPLES as OLD
-from kdiag.executors.edits.examples.autotune_spaces import EXAMPLES as SPACES
 from kdiag.executors.edits.launches.search_template import COPY
+
+from .autotune_legacy import EXAMPLES as OLD
+from .autotune_spaces import EXAMPLES as SPACES
 
 HEAD = """\
 import cuda.tile as ct

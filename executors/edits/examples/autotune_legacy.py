@@ -1,8 +1,9 @@
 """Examples of C on the tuner of cuda.tile_experimental."""
 
 from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.examples.autotune_spaces import IMPORTS, KERNEL, SEARCH
 from kdiag.executors.edits.launches.search_template import COPY
+
+from .autotune_spaces import IMPORTS, KERNEL, SEARCH
 
 LEGACY = (
     IMPORTS.replace("import torch\n", "import torch\nfrom cuda.tile_experimental import autotune_launch\n")

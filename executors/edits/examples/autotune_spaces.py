@@ -3,7 +3,8 @@
 from textwrap import indent
 
 from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.examples.edited import edited
+
+from .edited import edited
 
 KERNEL = """\
 @ct.kernel

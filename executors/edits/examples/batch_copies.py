@@ -1,8 +1,9 @@
 """Examples of K."""
 
 from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.examples.edited import edited
 from kdiag.executors.edits.launches.batch_kernel import guard
+
+from .edited import edited
 
 CASTS = '''\
 import cuda.tile as ct

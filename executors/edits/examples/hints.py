@@ -1,6 +1,6 @@
 """What the decorator-hint edit does and refuses."""
 
-from kdiag.executors.edits.examples.edited import sized
+from .edited import sized
 
 
 def _copy(decorator: str, imported: str = "import cuda.tile as ct", prefix: str = "ct.") -> str:

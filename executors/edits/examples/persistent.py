@@ -1,7 +1,8 @@
 """Examples of B."""
 
 from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.examples.edited import sized
+
+from .edited import sized
 
 HEAD = "import cuda.tile as ct\nimport torch\n\n\n"
 

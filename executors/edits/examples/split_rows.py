@@ -1,6 +1,6 @@
 """Examples of G: a tile as wide as a row becomes several."""
 
-from kdiag.executors.edits.examples.edited import edited, sized
+from .edited import edited, sized
 
 # A block a row, in one tile as wide as the row.
 ROWS = """\

@@ -1,8 +1,9 @@
 """Examples of I."""
 
 from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.examples.edited import sized
-from kdiag.executors.edits.examples.persistent import AXES, PRODUCT, PRODUCT_LOOPED, ROWS
+
+from .edited import sized
+from .persistent import AXES, PRODUCT, PRODUCT_LOOPED, ROWS
 
 GROUPED = """\
     rows = ct.num_blocks(0)

@@ -1,7 +1,8 @@
 """Examples of A: what the edit makes of a kernel, and what it leaves alone."""
 
 from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.examples.tile_ranges import RANGES
+
+from .tile_ranges import RANGES
 
 SOFTMAX = """\
 import cuda.tile as ct

@@ -1,7 +1,7 @@
 """What the tile-size edit does and refuses."""
 
-from kdiag.executors.edits.examples.edited import edited, sized
-from kdiag.executors.edits.examples.split_rows import EXAMPLES as ROWS_SPLIT
+from .edited import edited, sized
+from .split_rows import EXAMPLES as ROWS_SPLIT
 
 MATMUL = """\
 import cuda.tile as ct

@@ -1,8 +1,9 @@
 """Examples of J."""
 
 from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.examples.edited import edited
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
+
+from .edited import edited
 
 SUMS = """\
 import cuda.tile as ct

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from kdiag.executors.edits.arithmetic.matrix_roles import roles
-from kdiag.executors.edits.launches.search_tiles import Sizes
 from kdiag.executors.edits.syntax.kernel_source import KernelSource
 from kdiag.records import Scalar
+
+from .search_tiles import Sizes
 
 THREADS_PER_WARP = 32
 # Worker warps where no hint says otherwise: num_worker_warps=4 gives the machine code of no hint (tileiras 13.4).

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.host_arithmetic import rounded_up
-from kdiag.executors.edits.launches.launch_site import launched_kernel
 from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
 from kdiag.executors.edits.syntax.kernel_view import code
+
+from .host_arithmetic import rounded_up
+from .launch_site import launched_kernel
 
 MEMORY = ("load", "gather", "store", "scatter")
 PURE = ("cdiv", "ceil", "current_stream", "numel", "size", "div_up", "ceil_div")

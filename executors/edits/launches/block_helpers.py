@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.blocks import BLOCK, BLOCKS, called_functions
-from kdiag.executors.edits.launches.wrapper import fresh_name
 from kdiag.executors.edits.syntax.bindings import name_nodes
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, integer, nodes, set_keyword
 from kdiag.executors.edits.syntax.rewriting import Change, to
+
+from .blocks import BLOCK, BLOCKS, called_functions
+from .wrapper import fresh_name
 
 BlockCall = tuple[cst.Call, cst.FunctionDef]
 

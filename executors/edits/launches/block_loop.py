@@ -6,16 +6,17 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.block_helpers import block_calls, told
-from kdiag.executors.edits.launches.blocks import BLOCK, BLOCKS, axis_calls
-from kdiag.executors.edits.launches.common_statements import loop_start, raised
-from kdiag.executors.edits.launches.early_returns import early_returns, guarded
-from kdiag.executors.edits.launches.wrapper import fresh_name
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.executors.edits.syntax.operands import operand
 from kdiag.executors.edits.syntax.rewriting import Change, statement, to
+
+from .block_helpers import block_calls, told
+from .blocks import BLOCK, BLOCKS, axis_calls
+from .common_statements import loop_start, raised
+from .early_returns import early_returns, guarded
+from .wrapper import fresh_name
 
 NAMES = ("blocks_x", "blocks_y", "blocks_z")
 

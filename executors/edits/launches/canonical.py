@@ -2,11 +2,12 @@
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.host_arithmetic import SIGNS, rounded_up
-from kdiag.executors.edits.launches.host_values import HostValues
 from kdiag.executors.edits.syntax.kernel_source import argument, integer
 from kdiag.executors.edits.syntax.kernel_view import KernelView
 from kdiag.executors.edits.syntax.operands import operand
+
+from .host_arithmetic import SIGNS, rounded_up
+from .host_values import HostValues
 
 MOST_STEPS = 12
 

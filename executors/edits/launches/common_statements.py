@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.block_helpers import block_calls
-from kdiag.executors.edits.launches.blocks import BLOCK, written_arrays
 from kdiag.executors.edits.syntax.bindings import names_bound, names_in
 from kdiag.executors.edits.syntax.kernel_source import nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView
+
+from .block_helpers import block_calls
+from .blocks import BLOCK, written_arrays
 
 
 def loop_start(view: KernelView, statements: Sequence[cst.BaseStatement]) -> int:

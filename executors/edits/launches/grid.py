@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.wrapper import Wrapper, module_nodes
 from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes
+
+from .wrapper import Wrapper, module_nodes
 
 TUNERS = ("exhaustive_search", "autotune_launch")
 HINTS = "replace_hints"

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.extra_argument import LaunchCall
-from kdiag.executors.edits.launches.launch_site import LaunchSite
-from kdiag.executors.edits.launches.launch_values import Atom, Blocks, Extent, LaunchValue, Passed, Quotient
-from kdiag.executors.edits.launches.wrapper import hidden_builtin
 from kdiag.executors.edits.syntax.kernel_source import integer, nodes
 from kdiag.executors.edits.syntax.kernel_view import code
 from kdiag.executors.edits.syntax.operands import operand
 from kdiag.records import Launch
+
+from .extra_argument import LaunchCall
+from .launch_site import LaunchSite
+from .launch_values import Atom, Blocks, Extent, LaunchValue, Passed, Quotient
+from .wrapper import hidden_builtin
 
 LONGEST_LINE = 90
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.launch_site import LaunchSite
-from kdiag.executors.edits.launches.tile_constant import TileConstant
-from kdiag.executors.edits.launches.tile_visible import shows_size
-from kdiag.executors.edits.launches.wrapper import Wrapper
 from kdiag.executors.edits.syntax.bindings import bound_names, name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
+
+from .launch_site import LaunchSite
+from .tile_constant import TileConstant
+from .tile_visible import shows_size
+from .wrapper import Wrapper
 
 # What follows a size: a number, an array of such a shape, what an unknown call gives, which is good for a grid alone,
 # and what such a call gives to a kernel.

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.grid import Site
-from kdiag.executors.edits.launches.host_arithmetic import SIGNS, rounded_up
-from kdiag.executors.edits.launches.wrapper import Value, Wrapper
 from kdiag.executors.edits.syntax.bindings import Binding
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, integer, nodes, positional
 from kdiag.executors.edits.syntax.kernel_view import code
 from kdiag.executors.edits.syntax.operands import operand
+
+from .grid import Site
+from .host_arithmetic import SIGNS, rounded_up
+from .wrapper import Value, Wrapper
 
 KEEP_SHAPE = ("contiguous", "detach", "clone", "to", "cuda", "float", "half", "bfloat16", "requires_grad_")
 LIKE = tuple(f"torch.{name}_like" for name in ("empty", "zeros", "ones", "full", "rand", "randn"))

@@ -5,23 +5,16 @@ from collections.abc import Sequence
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped
-from kdiag.executors.edits.launches.blocks import (
-    ATOMICS,
-    BLOCK,
-    BLOCKS,
-    arrays,
-    foreign_calls,
-    independence,
-    strided_loop,
-)
-from kdiag.executors.edits.launches.canonical import Canonical
-from kdiag.executors.edits.launches.grid import Site, launch_sites
-from kdiag.executors.edits.launches.host_values import HostValues
-from kdiag.executors.edits.launches.wrapper import Value
 from kdiag.executors.edits.syntax.bindings import name_nodes, names_bound, names_in
 from kdiag.executors.edits.syntax.kernel_source import integer, nodes
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.executors.edits.syntax.rewriting import Change, rewrite, statement, to
+
+from .blocks import ATOMICS, BLOCK, BLOCKS, arrays, foreign_calls, independence, strided_loop
+from .canonical import Canonical
+from .grid import Site, launch_sites
+from .host_values import HostValues
+from .wrapper import Value
 
 
 def one_item_per_block(view: KernelView) -> Outcome:

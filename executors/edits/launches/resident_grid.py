@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.grid import Site
-from kdiag.executors.edits.launches.wrapper import Wrapper, fresh_name
 from kdiag.executors.edits.syntax.appending import with_element, with_parameter
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, integer, nodes
 from kdiag.executors.edits.syntax.kernel_view import code
 from kdiag.executors.edits.syntax.operands import operand
 from kdiag.executors.edits.syntax.rewriting import Change, before, to
+
+from .grid import Site
+from .wrapper import Wrapper, fresh_name
 
 SM_COUNT = "multi_processor_count"
 KEEP_DEVICE = ("view", "reshape", "flatten", "contiguous", "detach", "clone", "transpose", "unsqueeze", "squeeze")

@@ -6,10 +6,11 @@ from functools import lru_cache
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.launch_site import LaunchSite
-from kdiag.executors.edits.launches.tile_constants import constant_parameters
 from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, keyword, nodes, positional
+
+from .launch_site import LaunchSite
+from .tile_constants import constant_parameters
 
 READING = ("load", "gather", "num_tiles")
 # Attributes of an array that reach no element of it.

@@ -8,19 +8,13 @@ import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
 from kdiag.executors.edits.hints import Hints, multiplies_matrices, present_value
-from kdiag.executors.edits.launches.accumulators import accumulator_fits
-from kdiag.executors.edits.launches.search import (
-    constants,
-    is_tuned,
-    not_read_only,
-    on_current_stream,
-    plain_launches,
-    top_statement,
-)
-from kdiag.executors.edits.launches.search_template import Tuned, insert, missing, text
-from kdiag.executors.edits.launches.search_tiles import Sizes, followed, sizes
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, integer, nodes, positional, read_kernel
 from kdiag.records import Safety, Scalar
+
+from .accumulators import accumulator_fits
+from .search import constants, is_tuned, not_read_only, on_current_stream, plain_launches, top_statement
+from .search_template import Tuned, insert, missing, text
+from .search_tiles import Sizes, followed, sizes
 
 HINTS, TILES, BOTH = "hints", "tiles", "tiles-and-hints"
 MOST = 24

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.launches.search import Search, local_value, searches, top_statement
-from kdiag.executors.edits.launches.search_configurations import constructor
-from kdiag.executors.edits.launches.search_template import insert, missing
 from kdiag.executors.edits.syntax.bindings import name_nodes
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, positional, read_kernel
 from kdiag.records import ArrayArgument, Launch, Scalar
+
+from .search import Search, local_value, searches, top_statement
+from .search_configurations import constructor
+from .search_template import insert, missing
 
 Configuration = Mapping[str, Scalar]
 ByShape = Mapping[tuple[tuple[int, ...], ...], Configuration]

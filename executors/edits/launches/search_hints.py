@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.hints import OCCUPANCY
-from kdiag.executors.edits.launches.search_configurations import Space
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, keyword, nodes
+
+from .search_configurations import Space
 
 
 @dataclass(frozen=True, eq=False)

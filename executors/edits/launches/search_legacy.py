@@ -6,15 +6,10 @@ The old tuner kept what it found by the shapes, types and strides of the argumen
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.launches.search import (
-    constants,
-    legacy_searches,
-    not_read_only,
-    on_current_stream,
-    top_statement,
-)
-from kdiag.executors.edits.launches.search_template import COPY, insert, missing
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, keyword, nodes, read_kernel
+
+from .search import constants, legacy_searches, not_read_only, on_current_stream, top_statement
+from .search_template import COPY, insert, missing
 
 PARTS = ((1, "grid_fn"), (3, "args_fn"), (4, "launch_args_fn"), (5, "hints_fn"))
 # What the old tuner took besides; the number and order of its samples and its time limit have no successor.

@@ -10,11 +10,12 @@ import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
 from kdiag.executors.edits.hints import OCCUPANCY, WARPS, has_clusters, present_value
-from kdiag.executors.edits.launches.search import top_statement
-from kdiag.executors.edits.launches.search_configurations import Space, spaces
-from kdiag.executors.edits.launches.search_hints import Uses, uses
-from kdiag.executors.edits.launches.search_template import insert, missing
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, read_kernel, set_keyword
+
+from .search import top_statement
+from .search_configurations import Space, spaces
+from .search_hints import Uses, uses
+from .search_template import insert, missing
 
 # A 128x256 float32 accumulator is the largest that four warps hold on sm_90 when two CTAs share it, or eight warps.
 WIDE = 128 * 256

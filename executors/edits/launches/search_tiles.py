@@ -6,8 +6,6 @@ from dataclasses import dataclass
 import libcst as cst
 
 from kdiag.executors.edits.base import Applied, Skipped, Subject
-from kdiag.executors.edits.launches.tile_constant import TileConstant
-from kdiag.executors.edits.launches.tile_constants import tile_constants
 from kdiag.executors.edits.syntax.bindings import Bindings, name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, positional
 from kdiag.executors.edits.syntax.kernel_view import assigns_only
@@ -15,6 +13,9 @@ from kdiag.executors.edits.syntax.operands import as_operand
 from kdiag.executors.edits.syntax.rewriting import rewrite, to
 from kdiag.executors.edits.tile_sizes import TileSizes
 from kdiag.records import Safety, Scalar
+
+from .tile_constant import TileConstant
+from .tile_constants import tile_constants
 
 # Calls that give the same value whenever they are made.
 PURE = ("cdiv", "ceil", "min", "max", "int", "len", "numel", "size", "dim", "prod", "triton.cdiv")

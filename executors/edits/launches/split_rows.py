@@ -11,13 +11,14 @@ import libcst as cst
 
 from kdiag.executors.edits.accesses.tile_shapes import ELEMENTWISE
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.blocks import called_functions
-from kdiag.executors.edits.launches.launch_site import LaunchSite
-from kdiag.executors.edits.launches.tile_constant import TileConstant
-from kdiag.executors.edits.launches.tile_reductions import reduces
-from kdiag.executors.edits.launches.tile_shapes import SHAPE_ARGUMENTS
 from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
+
+from .blocks import called_functions
+from .launch_site import LaunchSite
+from .tile_constant import TileConstant
+from .tile_reductions import reduces
+from .tile_shapes import SHAPE_ARGUMENTS
 
 # Tile loads and stores are none of them: a tile that lies wholly outside its array is undefined.
 ALLOWED = {*ELEMENTWISE, "gather", "scatter", "arange", "bid"}

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.launch_site import LaunchSite, launched_kernel
-from kdiag.executors.edits.launches.tile_constant import TileConstant
-from kdiag.executors.edits.launches.tile_origin import origin
-from kdiag.executors.edits.launches.tile_shapes import shapes
-from kdiag.executors.edits.launches.tile_uses import followed
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes
+
+from .launch_site import LaunchSite, launched_kernel
+from .tile_constant import TileConstant
+from .tile_origin import origin
+from .tile_shapes import shapes
+from .tile_uses import followed
 
 TUNERS = ("exhaustive_search", "autotune_launch")
 

@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterator
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.launch_site import LaunchSite
-from kdiag.executors.edits.launches.tile_origin import follows_data
 from kdiag.executors.edits.syntax.bindings import Bindings, names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, keyword, nodes
+
+from .launch_site import LaunchSite
+from .tile_origin import follows_data
 
 EXTENTS = (".shape", ".size(", ".numel(", "len(")
 

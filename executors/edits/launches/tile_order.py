@@ -7,14 +7,15 @@ from itertools import permutations
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.blocks import BLOCK, BLOCKS, arrays, axis_calls, foreign_calls, strided_loop
-from kdiag.executors.edits.launches.canonical import Canonical
-from kdiag.executors.edits.launches.grid import launch_sites
-from kdiag.executors.edits.launches.host_values import HostValues
-from kdiag.executors.edits.launches.wrapper import Value
 from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
 from kdiag.executors.edits.syntax.kernel_source import argument, integer
 from kdiag.executors.edits.syntax.kernel_view import KernelView, code
+
+from .blocks import BLOCK, BLOCKS, arrays, axis_calls, foreign_calls, strided_loop
+from .canonical import Canonical
+from .grid import launch_sites
+from .host_values import HostValues
+from .wrapper import Value
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,11 @@ from dataclasses import replace
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.launch_site import LaunchSite
-from kdiag.executors.edits.launches.tile_constant import TileConstant
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import dotted, integer, nodes
+
+from .launch_site import LaunchSite
+from .tile_constant import TileConstant
 
 MOST_STEPS = 4  # names that are followed one to the next
 

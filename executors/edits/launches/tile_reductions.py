@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.blocks import called_functions
-from kdiag.executors.edits.launches.tile_loops import counts
-from kdiag.executors.edits.launches.tile_shapes import shapes
 from kdiag.executors.edits.syntax.attribute_calls import is_unread
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, nodes
+
+from .blocks import called_functions
+from .tile_loops import counts
+from .tile_shapes import shapes
 
 MEMBERS = ("sum", "max", "min", "prod", "cumsum", "cumprod", "argmax", "argmin", "reduce", "scan")
 BUILT_IN = ("range", "float", "int", "len", "min", "max", "tuple")

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.tile_visible import TileNumbers, tile_indices
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
+
+from .tile_visible import TileNumbers, tile_indices
 
 
 def numbered_by_blocks(read: KernelSource, parameter: str) -> bool:

@@ -6,17 +6,18 @@ from dataclasses import replace
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.launches.host_uses import outside_functions, strays
-from kdiag.executors.edits.launches.launch_site import LaunchSite
-from kdiag.executors.edits.launches.split_rows import split_rows
-from kdiag.executors.edits.launches.tile_constant import TileConstant
-from kdiag.executors.edits.launches.tile_loops import counted_in_kernel, relies_on_multiples, rounded_down
-from kdiag.executors.edits.launches.tile_reductions import calls_unseen, reduced_uncombined
-from kdiag.executors.edits.launches.tile_starts import numbered_by_blocks, rounded_start
-from kdiag.executors.edits.launches.tile_visible import shows_size
 from kdiag.executors.edits.syntax.bindings import bound_names, names_in
 from kdiag.executors.edits.syntax.kernel_source import dotted, nodes
 from kdiag.executors.edits.syntax.kernel_view import is_number
+
+from .host_uses import outside_functions, strays
+from .launch_site import LaunchSite
+from .split_rows import split_rows
+from .tile_constant import TileConstant
+from .tile_loops import counted_in_kernel, relies_on_multiples, rounded_down
+from .tile_reductions import calls_unseen, reduced_uncombined
+from .tile_starts import numbered_by_blocks, rounded_start
+from .tile_visible import shows_size
 
 
 def followed(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -> TileConstant | Skipped:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.tile_reductions import MEMBERS as REDUCTIONS
-from kdiag.executors.edits.launches.tile_reductions import reduced_uncombined
 from kdiag.executors.edits.syntax.bindings import names_in
 from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
+
+from .tile_reductions import MEMBERS as REDUCTIONS
+from .tile_reductions import reduced_uncombined
 
 ATOMIC = "atomic_"
 VALUE = {"store": (2, "tile"), "scatter": (2, "value")}

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import Bindings
-from kdiag.executors.edits.syntax.kernel_source import KernelSource
+from .bindings import Bindings
+from .kernel_source import KernelSource
 
 # The public methods of Tile, Array, TiledView and RawArrayMemory in cuda/tile/_stub.py of cuda-tile 1.7.0.
 METHODS = frozenset(

@@ -13,7 +13,7 @@ import libcst as cst
 import libcst.matchers as m
 from libcst.metadata import CodePosition, CodeRange
 
-from kdiag.executors.edits.syntax.kernel_source import nodes
+from .kernel_source import nodes
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,12 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.appending import appended
-from kdiag.executors.edits.syntax.parsing import parse
-from kdiag.executors.edits.syntax.rewriting import Changed, rewrite, to
-from kdiag.executors.edits.syntax.walking import below, parents
 from kdiag.records import Place
+
+from .appending import appended
+from .parsing import parse
+from .rewriting import Changed, rewrite, to
+from .walking import below, parents
 
 TILE_MODULE = "cuda.tile"
 N = TypeVar("N", bound=cst.CSTNode)

@@ -8,10 +8,11 @@ from typing import cast
 import libcst as cst
 
 from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import Bindings, name_nodes, names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
-from kdiag.executors.edits.syntax.rewriting import Change, rewrite
 from kdiag.records import Place
+
+from .bindings import Bindings, name_nodes, names_in
+from .kernel_source import KernelSource, dotted, nodes, read_kernel
+from .rewriting import Change, rewrite
 
 Rewrite = Callable[[cst.Call], cst.BaseExpression]
 

@@ -5,7 +5,7 @@ from typing import TypeVar, cast
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.walking import parents
+from .walking import parents
 
 Changed = cst.CSTNode | cst.FlattenSentinel[cst.CSTNode] | cst.RemovalSentinel
 Change = Callable[[cst.CSTNode], Changed]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from kdiag.commands.options import KERNEL, TARGET, WORKLOAD
 from kdiag.errors import FAILURE, KdiagError
 from kdiag.executors.edits.registry import EDITS, offers
 from kdiag.executors.user_file import replace_text
@@ -19,6 +18,8 @@ from kdiag.records import failed
 from kdiag.reporters import json_apply, terminal_apply
 from kdiag.reporters.edit_report import EditReport
 from kdiag.workload import of_kernel_file, read_source
+
+from .options import KERNEL, TARGET, WORKLOAD
 
 
 @click.command("apply")
@@ -31,7 +32,7 @@ from kdiag.workload import of_kernel_file, read_source
 @TARGET
 @click.option("--write", is_flag=True, help="Write the edited file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.apply/1).")
-def command(  # noqa: PLR0913, PLR0917 - one parameter an option
+def command(
     kernel_file: Path,
     optimization: str | None,
     variant: str | None,

@@ -10,8 +10,6 @@ from typing import Any, get_args
 import click
 from rich.console import Console
 
-from kdiag.commands.file_to_write import writable
-from kdiag.commands.options import KERNEL
 from kdiag.errors import AsksUser, KdiagError, UsageError
 from kdiag.loop.auto import Run
 from kdiag.loop.compiler import TARGETS
@@ -24,6 +22,9 @@ from kdiag.reporters.terminal_auto import Terminal, removal
 from kdiag.rules.load_policies import DEFAULT, names
 from kdiag.workload import CommandWorkload
 
+from .files import EXISTING, writable
+from .options import KERNEL
+
 POSITIVE = click.FloatRange(min=0, min_open=True)
 PERCENT = click.FloatRange(min=0, min_open=True, max=100)
 
@@ -31,7 +32,7 @@ NO_GPU = "no GPU here: every candidate is edited, compiled and kept as a patch; 
 
 
 @click.command("auto")
-@click.argument("workload", type=click.Path(path_type=Path), required=False)
+@click.argument("workload", type=EXISTING, required=False)
 @click.option("--tilegym", metavar="OPERATOR", help="An operator of the TileGym checkout WORKLOAD or this folder.")
 @click.option("--test", metavar="COMMAND", help="A shell line that checks the kernel by its exit code.")
 @click.option("--bench", metavar="COMMAND", help="A shell line that prints latencies.")
@@ -60,11 +61,11 @@ NO_GPU = "no GPU here: every candidate is edited, compiled and kept as a patch; 
     help="A report in place of a profile taken now.",
 )
 @click.option("--run-dir", type=click.Path(path_type=Path), help="Where journal, worktree and patches go.")
-@click.option("--resume", type=click.Path(path_type=Path), help="The directory of a run to go on with.")
+@click.option("--resume", type=EXISTING, help="The directory of a run to go on with.")
 @click.option(
     "--record", type=click.Path(path_type=Path), callback=writable, help="Write every answer of the GPU to this file."
 )
-@click.option("--replay", type=click.Path(path_type=Path, exists=True), help="Take the answers from a recording.")
+@click.option("--replay", type=EXISTING, help="Take the answers from a recording.")
 @click.option("--no-experience", is_flag=True, help="Neither use the trials of earlier runs nor keep these.")
 @click.option("--gpus", help="Spread the configurations over these GPUs: 0,1 or all.  [default: the current one]")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")

@@ -6,13 +6,15 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from kdiag.commands.options import TARGET
 from kdiag.errors import FAILURE, ToolMissing, UsageError
+
+from .files import EXISTING
+from .options import TARGET
 
 
 @click.command("emulate")
-@click.argument("what", type=click.Path(path_type=Path))
-@click.option("--workload", type=click.Path(path_type=Path), help="How the kernel file is run and checked.")
+@click.argument("what", type=EXISTING)
+@click.option("--workload", type=EXISTING, help="How the kernel file is run and checked.")
 @click.option(
     "--configuration",
     type=click.IntRange(min=0),
@@ -26,7 +28,7 @@ from kdiag.errors import FAILURE, ToolMissing, UsageError
 @click.option("--timeout", type=click.FloatRange(min=1), default=600, show_default=True, help="Seconds for everything.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.emulate/1).")
 @click.pass_context
-def command(  # noqa: PLR0913, PLR0917 - one parameter an option
+def command(
     ctx: click.Context,
     what: Path,
     workload: Path | None,

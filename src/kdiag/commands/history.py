@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from kdiag.commands.file_to_write import writable
 from kdiag.errors import KdiagError
 from kdiag.planner.experience import COLUMNS, Experience, database
 from kdiag.reporters import history
 from kdiag.reporters.markdown import write_atomically
+
+from .files import writable
 
 
 @click.command("history")

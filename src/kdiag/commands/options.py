@@ -1,15 +1,13 @@
 """Options that several commands take."""
 
-from pathlib import Path
-
 import click
 
 from kdiag.loop.compiler import TARGETS
 
+from .files import EXISTING
+
 KERNEL = click.option("--kernel", help="The @ct.kernel function, if the file has several.")
-WORKLOAD = click.option(
-    "--workload", type=click.Path(path_type=Path), help="Workload file; found beside the kernel file otherwise."
-)
+WORKLOAD = click.option("--workload", type=EXISTING, help="Workload file; found beside the kernel file otherwise.")
 TARGET = click.option(
     "--target",
     type=click.Choice(TARGETS),

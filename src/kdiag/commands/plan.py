@@ -8,8 +8,6 @@ import click
 from rich.console import Console
 
 from kdiag import workload as workloads
-from kdiag.commands.file_to_write import writable
-from kdiag.commands.options import KERNEL, TARGET, WORKLOAD
 from kdiag.diagnose.profile_compiled import failure_of
 from kdiag.errors import UsageError
 from kdiag.journal import read as read_journal
@@ -24,11 +22,14 @@ from kdiag.reporters.markdown import write_atomically
 from kdiag.run_state import state
 from kdiag.workload import CommandWorkload, Workload
 
+from .files import EXISTING, writable
+from .options import KERNEL, TARGET, WORKLOAD
+
 
 @click.command("plan")
 @click.argument("kernel_file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @KERNEL
-@click.option("--report", type=click.Path(path_type=Path, exists=True), help="An Nsight Compute report (.ncu-rep).")
+@click.option("--report", type=EXISTING, help="An Nsight Compute report (.ncu-rep).")
 @WORKLOAD
 @TARGET
 @click.option("--allow-rounding", is_flag=True, help="Edits that change rounding may be applied.")
@@ -48,7 +49,7 @@ from kdiag.workload import CommandWorkload, Workload
 @click.option("--no-experience", is_flag=True, help="Leave the trials of earlier runs out of account.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-v", "--verbose", is_flag=True, help="Every variant, not the best of each optimization.")
-def command(  # noqa: PLR0913, PLR0917 - one parameter an option
+def command(
     kernel_file: Path,
     kernel: str | None,
     report: Path | None,

@@ -9,6 +9,8 @@ from click.core import ParameterSource
 from kdiag.errors import UsageError
 from kdiag.records import Profile
 
+from .files import EXISTING
+
 # Which options mean something for what is profiled; anything else that was given is refused.
 EVERYWHERE = {"what", "kernel", "as_json"}
 MEANT = {
@@ -36,10 +38,10 @@ class WithCommand(click.Command):
 
 
 @click.command("profile", cls=WithCommand)
-@click.argument("what", type=click.Path(path_type=Path), required=False)
+@click.argument("what", type=EXISTING, required=False)
 @click.option("--kernel", metavar="REGEX", help="Only launches whose name or symbol matches.")
 @click.option("--launch-index", type=click.IntRange(min=0), help="Only this launch of a report, from 0.")
-@click.option("--workload", type=click.Path(path_type=Path), help="How the kernel is run, and what it needs at least.")
+@click.option("--workload", type=EXISTING, help="How the kernel is run, and what it needs at least.")
 @click.option(
     "--configuration",
     type=click.IntRange(min=0),
@@ -65,7 +67,7 @@ class WithCommand(click.Command):
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.profile/1).")
 @click.pass_context
-def command(  # noqa: PLR0913, PLR0917 - one parameter an option
+def command(
     ctx: click.Context,
     what: Path | None,
     kernel: str | None,

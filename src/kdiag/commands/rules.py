@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from kdiag.commands.file_to_write import writable
 from kdiag.errors import KdiagError, UsageError
+
+from .files import writable
 
 
 @click.group("rules")

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import click
 
-from kdiag.commands.options import KERNEL, TARGET, WORKLOAD
 from kdiag.errors import FAILURE, UsageError, WorkloadError
 from kdiag.loop.findings import choose_kernel
 from kdiag.loop.verifying import VerifyRequest, verify
 from kdiag.records import failed
 from kdiag.reporters import json_verify, terminal_verify
 from kdiag.workload import CommandWorkload, Workload, of_kernel_file, read, read_source
+
+from .options import KERNEL, TARGET, WORKLOAD
 
 
 @click.command("verify")
@@ -23,7 +24,7 @@ from kdiag.workload import CommandWorkload, Workload, of_kernel_file, read, read
 @click.option("--edit", metavar="H[:VARIANT]", help="The edit that made AFTER: its lines, promises and safety hold.")
 @click.option("--exact", is_flag=True, help="Not a bit of the result may change.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.verify/1).")
-def command(  # noqa: PLR0913, PLR0917 - one parameter an option
+def command(
     before: Path,
     after: Path,
     workload: Path | None,

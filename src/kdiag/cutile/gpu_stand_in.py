@@ -14,7 +14,7 @@ from unittest.mock import patch
 import torch
 from torch.overrides import TorchFunctionMode
 
-from kdiag.cutile.card import Waiting, capability_of, properties_of
+from .card import Waiting, capability_of, properties_of
 
 _CUDA = torch.device("cuda", 0)
 

@@ -11,9 +11,10 @@ from typing import Any
 import cuda.tile as ct
 from cuda.tile.compilation import ScalarConstraint, TupleConstraint
 
-from kdiag.cutile.arrays import array_argument, array_constraint, is_array, list_constraint
 from kdiag.errors import WorkloadError
 from kdiag.records import Argument, ScalarArgument
+
+from .arrays import array_argument, array_constraint, is_array, list_constraint
 
 
 def arguments(name: str, value: Any, note: Any) -> Iterator[Argument]:

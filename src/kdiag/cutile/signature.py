@@ -13,9 +13,10 @@ from typing import Any
 import cuda.tile as ct
 from cuda.tile.compilation import ArrayConstraint, CallingConvention, KernelSignature, TupleConstraint
 
-from kdiag.cutile.parameters import arguments, constraint
 from kdiag.errors import ToolMissing, WorkloadError
 from kdiag.records import Argument
+
+from .parameters import arguments, constraint
 
 
 def kernel_name(kernel: Any) -> str:

@@ -7,13 +7,14 @@ from kdiag.errors import UsageError
 from kdiag.executors.edits.base import Edit, Subject
 from kdiag.executors.edits.registry import EDITS, offer, offers
 from kdiag.executors.gates.pipeline import without_device
-from kdiag.loop.candidates import PlanRequest, compiled, inputs_of
-from kdiag.loop.compiler import Compiler, launches_of, of_kernel
-from kdiag.loop.findings import Findings, gather
-from kdiag.loop.inspection import Pair, inspection_of
 from kdiag.planner.rank import rank
 from kdiag.records import CompileFailure, GateRecord, Proposal, Scalar, Suggestion, Variant
 from kdiag.rules import load_playbook
+
+from .candidates import PlanRequest, compiled, inputs_of
+from .compiler import Compiler, launches_of, of_kernel
+from .findings import Findings, gather
+from .inspection import Pair, inspection_of
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,14 @@ from kdiag.executors.gates.emulation import GATE as EMULATION
 from kdiag.executors.gates.scope import Protected, Texts, scope
 from kdiag.executors.repo import Worktree
 from kdiag.isolate import Died
-from kdiag.loop.ahead import Ahead
-from kdiag.loop.compiler import Compiler
-from kdiag.loop.emulator import Emulator
-from kdiag.loop.inspection import Pair, inspect
 from kdiag.records import Compilation, GateRecord, Iteration, Proposal, Verdict, failed
 from kdiag.rules.load_policies import Policy
 from kdiag.workload import source_hash
+
+from .ahead import Ahead
+from .compiler import Compiler
+from .emulator import Emulator
+from .inspection import Pair, inspect
 
 
 @dataclass(frozen=True)

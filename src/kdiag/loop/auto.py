@@ -15,21 +15,22 @@ from kdiag.executors import repo
 from kdiag.executors.decide import errors, speedup_so_far
 from kdiag.executors.stopping import asks_user
 from kdiag.journal import IterationDone, Journal, Race, Stop, Tree
-from kdiag.loop import baseline, headroom
-from kdiag.loop.attempt import Arena, Parent, Raced, attempt
-from kdiag.loop.candidates import Rounding
-from kdiag.loop.compiler import launched_kernel
-from kdiag.loop.experience import Memory
-from kdiag.loop.last_check import last_check
-from kdiag.loop.reached import Reached
-from kdiag.loop.run_files import RunFiles
-from kdiag.loop.strategy import WORTH_TRYING, Strategy, text_of
-from kdiag.loop.target import NO_TARGET, Target, goal
 from kdiag.records import ConfigurationTiming, Iteration, Observations, Suggestion
 from kdiag.reporters.commit_message import commit_message
 from kdiag.reporters.escalation import escalation
 from kdiag.reporters.terminal_auto import Terminal
 from kdiag.workload import CommandWorkload
+
+from . import baseline, headroom
+from .attempt import Arena, Parent, Raced, attempt
+from .candidates import Rounding
+from .compiler import launched_kernel
+from .experience import Memory
+from .last_check import last_check
+from .reached import Reached
+from .run_files import RunFiles
+from .strategy import WORTH_TRYING, Strategy, text_of
+from .target import NO_TARGET, Target, goal
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from kdiag.errors import KdiagError
 from kdiag.executors.bench import Baseline, Counters, Trial
 from kdiag.executors.gates.correctness import correctness
 from kdiag.isolate import Died
-from kdiag.loop.attempt import Arena
 from kdiag.records import ConfigurationTiming, Iteration, Observations
 from kdiag.workload import CommandWorkload
+
+from .attempt import Arena
 
 
 def measure(arena: Arena, original: str) -> Baseline:

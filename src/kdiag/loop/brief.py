@@ -5,12 +5,13 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from kdiag.loop.compiler import Compiler
-from kdiag.loop.findings import Findings
-from kdiag.loop.token_order import probe
 from kdiag.records import Brief, Iteration, Place, Suggestion
 from kdiag.rules.load_ideas import ideas_for
 from kdiag.workload import CommandWorkload, Workload
+
+from .compiler import Compiler
+from .findings import Findings
+from .token_order import probe
 
 CONSTRAINTS = (
     "What the kernel computes, for every input that it accepts.",

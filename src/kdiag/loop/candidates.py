@@ -7,15 +7,16 @@ from typing import Literal
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.registry import propose
-from kdiag.loop.compiler import Compiler, launches_of, of_kernel
-from kdiag.loop.experience import features
-from kdiag.loop.findings import Findings
 from kdiag.planner.forecast import at_best
 from kdiag.planner.rank import PlanInputs, rank
 from kdiag.planner.search import searched
 from kdiag.records import Compilation, CompileFailure, PastTrial, Proposal, Suggestion, number
 from kdiag.rules import load_start_values
 from kdiag.workload import source_hash
+
+from .compiler import Compiler, launches_of, of_kernel
+from .experience import features
+from .findings import Findings
 
 Rounding = Literal["yes", "ask", "no"]
 AT_ONCE = 6  # candidates compiled in one go

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kdiag.diagnose.compiler.compile import compile_workload
-from kdiag.loop.ahead import AskedOnce
 from kdiag.records import Compilation, CompileFailure, Launch
 from kdiag.workload import Call, CommandWorkload, Workload, source_hash
+
+from .ahead import AskedOnce
 
 # What tileiras 13.4 takes as --gpu-name.
 TARGETS = tuple(f"sm_{n}" for n in (80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121))

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from kdiag import isolate
 from kdiag.executors.bench import Source
 from kdiag.executors.emulator.cases import Cases, cannot_emulate, choose, emulate_source
-from kdiag.loop.ahead import AskedOnce
-from kdiag.loop.compiler import Compiler
 from kdiag.records import EmulatedSource
 from kdiag.workload import Workload
+
+from .ahead import AskedOnce
+from .compiler import Compiler
 
 
 @dataclass

@@ -8,10 +8,11 @@ from importlib import metadata
 from operator import attrgetter
 
 from kdiag import __version__
-from kdiag.loop.findings import Findings
 from kdiag.planner.experience import Experience, database
 from kdiag.records import ArrayArgument, CompileFailure, Effect, Iteration, PastTrial, number
 from kdiag.workload import source_hash
+
+from .findings import Findings
 
 # What a kernel's source can hold that makes it another kind of kernel; the words are the names of the observations.
 FEATURES = (

@@ -6,11 +6,12 @@ from pathlib import Path
 from kdiag.executors import repo
 from kdiag.executors.repo import Worktree
 from kdiag.executors.stopping import Progress, attempts, round_status
-from kdiag.loop.attempt import Arena
-from kdiag.loop.target import Goal
 from kdiag.records import Iteration, parts
 from kdiag.reporters.markdown import Round, experiments_log, final_line, with_section, write_atomically
 from kdiag.rules import load_playbook
+
+from .attempt import Arena
+from .target import Goal
 
 Times = Mapping[str, float]
 

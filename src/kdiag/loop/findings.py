@@ -12,9 +12,10 @@ from kdiag.diagnose.roofline import headroom_of
 from kdiag.diagnose.source.observe import from_source
 from kdiag.diagnose.source.read import read_source
 from kdiag.errors import UsageError
-from kdiag.loop.compiler import Compiler, of_kernel
-from kdiag.loop.least_work import configuration_of, least_work
 from kdiag.records import Compilation, CompileFailure, Diagnosis, Evidence, Observations, number
+
+from .compiler import Compiler, of_kernel
+from .least_work import configuration_of, least_work
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from statistics import geometric_mean
 
 from kdiag.diagnose.metrics import inputs_missing
 from kdiag.executors.bench import Baseline
-from kdiag.loop.compiler import launches_of
-from kdiag.loop.findings import Findings
 from kdiag.records import ArrayArgument, ConfigurationTiming, Evidence, Observations, number
+
+from .compiler import launches_of
+from .findings import Findings
 
 # By commands a candidate costs minutes, and from here on "there is nothing left but to move fewer bytes"
 # (rules/causes/dram-bandwidth.toml).

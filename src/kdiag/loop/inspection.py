@@ -11,10 +11,11 @@ from kdiag.diagnose.compiler.observe_remarks import lines_by_observation
 from kdiag.executors.gates.effect import Said
 from kdiag.executors.gates.pipeline import Emulated, Inspection, without_device
 from kdiag.executors.gates.scope import Protected, Texts, scope
-from kdiag.loop.compiler import Compiler, of_kernel
-from kdiag.loop.emulator import Emulator
 from kdiag.records import Compilation, CompileFailure, GateRecord, Promise
 from kdiag.workload import source_hash
+
+from .compiler import Compiler, of_kernel
+from .emulator import Emulator
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from kdiag.diagnose.compiler.observe_products import from_products
 from kdiag.diagnose.source.observe import from_source
 from kdiag.diagnose.source.read import read_source
 from kdiag.errors import UsageError, WorkloadError
-from kdiag.loop.compiler import TIMEOUT_S, of_kernel
 from kdiag.records import Compilation, CompileEvidence, CompileFailure, Evidence
 from kdiag.workload import CommandWorkload, Workload
+
+from .compiler import TIMEOUT_S, of_kernel
 
 WITHOUT_GPU = "sm_90"  # what is compiled for where nothing says otherwise
 

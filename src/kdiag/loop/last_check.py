@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from kdiag.executors import repo
-from kdiag.loop.attempt import Arena
 from kdiag.records import GateRecord, Iteration
+
+from .attempt import Arena
 
 
 def last_check(

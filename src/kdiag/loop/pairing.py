@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.registry import EDITS, offers, unified_diff
 from kdiag.executors.gates.effect import effect
-from kdiag.loop.candidates import PlanRequest
-from kdiag.loop.compiler import Compiler, launches_of, of_kernel
-from kdiag.loop.inspection import said
 from kdiag.planner.gain import capped, elsewhere, sources, time_saved
 from kdiag.planner.graph import bundled, relations
 from kdiag.planner.shrinkage import NO_EFFECT, figures, shrunk
 from kdiag.records import CompileFailure, ExpectedSpeedup, Proposal, Safety, Suggestion, Variant
 from kdiag.rules.load_playbook import Edge, matches
+
+from .candidates import PlanRequest
+from .compiler import Compiler, launches_of, of_kernel
+from .inspection import said
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from kdiag.diagnose.profile import gpu_of, grid_of, launch_profile
 from kdiag.diagnose.report.read import ReportLaunch, read_launches
 from kdiag.diagnose.source.read import read_source
 from kdiag.errors import UsageError
-from kdiag.loop.kernel_evidence import WITHOUT_GPU, KernelEvidence, kernel_evidence, python_workload
-from kdiag.loop.least_work import configuration_of, least_work
 from kdiag.records import LaunchProfile, Profile, architecture
 from kdiag.workload import Workload
+
+from .kernel_evidence import WITHOUT_GPU, KernelEvidence, kernel_evidence, python_workload
+from .least_work import configuration_of, least_work
 
 
 def profile_report_with(path: Path, workload: Path, kernel: str | None, launch_index: int | None) -> Profile:

@@ -5,25 +5,31 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kdiag import isolate
 from kdiag import workload as workloads
 from kdiag.diagnose.profile import gpu_of, launch_profile
 from kdiag.diagnose.profile_compiled import profile_compiled
 from kdiag.diagnose.report.read import ReportLaunch, read_launches
 from kdiag.errors import UsageError
-from kdiag.executors.bench import Source
+from kdiag.executors.bench import Baseline, Source
 from kdiag.executors.device_bench import probe_gpu
 from kdiag.executors.host_timing import RunTiming, TimingRequest, time_runs
 from kdiag.executors.ncu.collect import NoCounters, collect
 from kdiag.executors.ncu.command import compute_capability
 from kdiag.executors.pm_sampling.sample import request, sample
-from kdiag.loop.compiler import TARGETS
-from kdiag.loop.findings import choose_kernel
-from kdiag.loop.kernel_evidence import WITHOUT_GPU, kernel_evidence, python_workload
-from kdiag.loop.least_work import least_work
+from kdiag.isolate import Died
 from kdiag.records import Gpu, Observations, Profile, architecture
 from kdiag.rules.load_metric_sets import counters
 from kdiag.rules.load_pm_sampling import load_metric_set
 from kdiag.workload import Workload
+
+from . import headroom
+from .compiler import TARGETS
+from .findings import choose_kernel
+from .kernel_evidence import WITHOUT_GPU, kernel_evidence, python_workload
+from .least_work import least_work
+
+BASELINE_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -95,11 +101,14 @@ def _on_gpu(asked: WorkloadRequest, described: Workload, gpu: Gpu) -> Profile:
         raise UsageError(_no_configuration(configuration, known.last))
     counted = _by_ncu(described, kernel) if asked.ncu else _sampled(described, kernel, target, configuration)
     timed = _timed(described, configuration)
+    limited = _Measured({}, ()) if counted.observations else _against_the_card(described, configuration)
     least = least_work(described, known.everything, kernel, target, configuration)
     launch = ReportLaunch(0, kernel, kernel, gpu.name, counted.observations)
-    found = launch_profile(launch, {**known.observations, **least, **timed.observations}, known.compiled)
+    found = launch_profile(
+        launch, {**known.observations, **least, **timed.observations, **limited.observations}, known.compiled
+    )
     card = replace(gpu, limits=gpu_of([launch]).limits)
-    return Profile(str(asked.what), card, (found,), notes=(*known.notes, *counted.notes, *timed.notes))
+    return Profile(str(asked.what), card, (found,), notes=(*known.notes, *counted.notes, *timed.notes, *limited.notes))
 
 
 def _sampled(described: Workload, kernel: str, target: str, configuration: int) -> _Measured:
@@ -125,6 +134,26 @@ def _by_ncu(described: Workload, kernel: str) -> _Measured:
         if isinstance(answer, NoCounters):
             return _Measured({}, (f"no counters: {answer.reason}",))
         return _Measured(read_launches(answer, f"^{kernel}$")[0].observations, ())
+
+
+def _against_the_card(described: Workload, configuration: int) -> _Measured:
+    """Where no counter says what limits the kernel: how near its time comes to a copy's or a matrix product's rate."""
+    answer = isolate.run(_baseline, described, timeout_s=BASELINE_S)
+    if isinstance(answer, Died):
+        return _Measured({}, (f"not set beside the card's measured rates: {answer.message}",))
+    wrong = next((check for check in answer.checks if not check.passed), None)
+    if wrong is not None:
+        return _Measured({}, (f"wrong in {wrong.configuration}, so its time says nothing: {wrong.reason}",))
+    alone = replace(answer, configurations=answer.configurations[configuration : configuration + 1])
+    now = headroom.times(alone)
+    return _Measured(headroom.observations(alone, now), tuple(headroom.describe(alone, now)))
+
+
+def _baseline(described: Workload) -> Baseline:
+    """Child processes only: check and time the kernel, a copy and a matrix product."""
+    from kdiag.executors.device_jobs import BaselineRequest, baseline
+
+    return baseline(BaselineRequest(described, Source.of(described.kernel_file)))
 
 
 def _timed(described: Workload, configuration: int) -> _Measured:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from kdiag.executors.bench import Baseline
 from kdiag.executors.decide import speedup_so_far
 from kdiag.executors.stopping import Progress, round_status, stop_reason
-from kdiag.loop import headroom
-from kdiag.loop.target import Goal
 from kdiag.records import ConfigurationTiming, Iteration
 from kdiag.rules.load_policies import Policy
+
+from . import headroom
+from .target import Goal
 
 
 @dataclass

@@ -10,11 +10,12 @@ from kdiag.errors import KdiagError, UsageError
 from kdiag.executors import tilegym
 from kdiag.executors.replay import ReplayBench
 from kdiag.journal import Start
-from kdiag.loop.kernel_evidence import require_kernel
-from kdiag.loop.target import METRICS, NO_TARGET, Target, Vendor, from_table, from_toml
 from kdiag.records import Gpu, Scalar
 from kdiag.rules.load_policies import DEFAULT, Policy, load
 from kdiag.workload import CommandWorkload, Workload
+
+from .kernel_evidence import require_kernel
+from .target import METRICS, NO_TARGET, Target, Vendor, from_table, from_toml
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from kdiag.executors import repo
 from kdiag.journal import CandidateReady
-from kdiag.loop import headroom
-from kdiag.loop.attempt import Arena
-from kdiag.loop.experiments import log_file, write_log
-from kdiag.loop.reached import Reached
 from kdiag.records import Iteration
 from kdiag.reporters.markdown import perf_results, write_atomically
+
+from . import headroom
+from .attempt import Arena
+from .experiments import log_file, write_log
+from .reached import Reached
 
 
 @dataclass(frozen=True)

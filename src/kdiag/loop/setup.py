@@ -17,22 +17,23 @@ from kdiag.executors.device_bench import DeviceBench, choose_gpus, probe_gpu
 from kdiag.executors.replay import Asked, RecordingBench, ReplayBench
 from kdiag.executors.repo import Worktree
 from kdiag.journal import Journal, Resumed, Start
-from kdiag.loop import generated_test
-from kdiag.loop.ahead import Ahead, idle_cores
-from kdiag.loop.attempt import Arena
-from kdiag.loop.auto import Options, Run
-from kdiag.loop.candidates import Rounding
-from kdiag.loop.compiler import Compiler
-from kdiag.loop.emulator import Emulator
-from kdiag.loop.experience import memory
-from kdiag.loop.findings import choose_kernel
-from kdiag.loop.request import Request, completed, describe, policy_of, refuse_vendor
 from kdiag.records import Gpu, Observations, architecture
 from kdiag.reporters.run_summary import RunHeader
 from kdiag.reporters.terminal_auto import Terminal
 from kdiag.rules.load_metric_sets import counters, parse_capability
 from kdiag.rules.load_policies import Policy
 from kdiag.workload import CommandWorkload, Workload
+
+from . import generated_test
+from .ahead import Ahead, idle_cores
+from .attempt import Arena
+from .auto import Options, Run
+from .candidates import Rounding
+from .compiler import Compiler
+from .emulator import Emulator
+from .experience import memory
+from .findings import choose_kernel
+from .request import Request, completed, describe, policy_of, refuse_vendor
 
 DEFAULT_TARGET = "sm_90"
 

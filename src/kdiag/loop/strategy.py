@@ -13,14 +13,6 @@ from kdiag.executors.command_bench import RUNS
 from kdiag.executors.decide import gain_pct
 from kdiag.executors.gates.no_op import machine_code
 from kdiag.isolate import Died
-from kdiag.loop.ahead import AskedOnce
-from kdiag.loop.attempt import Arena, Parent
-from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan, proposed
-from kdiag.loop.compiler import in_place
-from kdiag.loop.experience import Memory
-from kdiag.loop.findings import Findings, gather
-from kdiag.loop.pairing import Known, with_pairs
-from kdiag.loop.racing import MOST, Result, race
 from kdiag.planner.compile_evidence import effect
 from kdiag.planner.predictions import check, predicted
 from kdiag.planner.tree import PriorityTree, State, from_suggestions, remembered
@@ -36,6 +28,15 @@ from kdiag.records import (
     parts,
 )
 from kdiag.workload import CommandWorkload, Workload
+
+from .ahead import AskedOnce
+from .attempt import Arena, Parent
+from .candidates import PlanRequest, Rounding, permitted, plan, proposed
+from .compiler import in_place
+from .experience import Memory
+from .findings import Findings, gather
+from .pairing import Known, with_pairs
+from .racing import MOST, Result, race
 
 # The least speed-up, by the optimistic end of its prior, for which an iteration is spent: the smallest gain that the
 # TileGym policy goes on for.

@@ -1,9 +1,10 @@
 """Whether the order of memory operations costs a kernel anything: its machine code with the order and without."""
 
 from kdiag.diagnose.compiler.without_order import compile_without_order
-from kdiag.loop.compiler import TIMEOUT_S, Compiler, of_kernel
 from kdiag.records import Compilation, CompileEvidence, CompileFailure, Evidence
 from kdiag.workload import Workload
+
+from .compiler import TIMEOUT_S, Compiler, of_kernel
 
 NAME = "compile.token_order_barriers"
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from kdiag.errors import KdiagError
 from kdiag.executors.device_bench import check_on_device, probe_gpu
 from kdiag.executors.gates.correctness import correctness
-from kdiag.loop.applying import EditRequest, choose, edit_named
-from kdiag.loop.compiler import Compiler
-from kdiag.loop.emulator import Emulator
-from kdiag.loop.inspection import Pair, inspect
 from kdiag.records import GateRecord, Gpu, Proposal, architecture, failed
 from kdiag.workload import Workload, source_hash
+
+from .applying import EditRequest, choose, edit_named
+from .compiler import Compiler
+from .emulator import Emulator
+from .inspection import Pair, inspect
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ Units are in the field names: `_us` microseconds, `_ms` milliseconds, `_pct` per
 second, `_tflops` 10^12 operations per second, `_bytes` bytes. `None` means unavailable and is never zero.
 """
 
-from kdiag.records.brief import Brief, Idea
-from kdiag.records.compilation import (
+from .brief import Brief, Idea
+from .compilation import (
     Argument,
     ArrayArgument,
     Compilation,
@@ -17,7 +17,7 @@ from kdiag.records.compilation import (
     ScalarArgument,
     TuningSpace,
 )
-from kdiag.records.diagnosis import (
+from .diagnosis import (
     Cause,
     Diagnosis,
     Gpu,
@@ -32,11 +32,11 @@ from kdiag.records.diagnosis import (
     SpeedOfLight,
     architecture,
 )
-from kdiag.records.emulation import EmulatedCase, EmulatedConfiguration, EmulatedSource, EmulationCase, Fault, FaultKind
-from kdiag.records.experience import PastTrial
-from kdiag.records.observations import Evidence, EvidenceKind, Observations, Place, Scalar, number
-from kdiag.records.plan import Effect, ExpectedSpeedup, Grid, Promise, Proposal, Safety, Suggestion, Variant, parts
-from kdiag.records.run import (
+from .emulation import EmulatedCase, EmulatedConfiguration, EmulatedSource, EmulationCase, Fault, FaultKind
+from .experience import PastTrial
+from .observations import Evidence, EvidenceKind, Observations, Place, Scalar, number
+from .plan import Effect, ExpectedSpeedup, Grid, Promise, Proposal, Safety, Suggestion, Variant, parts
+from .run import (
     GATES,
     STAGES,
     ConfigurationCheck,

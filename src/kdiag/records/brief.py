@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from kdiag.records.compilation import Compilation
-from kdiag.records.diagnosis import Diagnosis
-from kdiag.records.observations import Evidence, Place
-from kdiag.records.plan import Suggestion
-from kdiag.records.run import Iteration
+from .compilation import Compilation
+from .diagnosis import Diagnosis
+from .observations import Evidence, Place
+from .plan import Suggestion
+from .run import Iteration
 
 
 @dataclass(frozen=True)

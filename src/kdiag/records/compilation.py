@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kdiag.records.observations import Place, Scalar
+from .observations import Place, Scalar
 
 
 @dataclass(frozen=True)

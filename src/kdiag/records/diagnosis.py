@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kdiag.records.compilation import CompileEvidence
-from kdiag.records.observations import Evidence, Scalar
+from .compilation import CompileEvidence
+from .observations import Evidence, Scalar
 
 LaunchRole = Literal["kernel", "fill", "copy", "library"]
 

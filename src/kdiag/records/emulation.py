@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kdiag.records.run import ConfigurationCheck
+from .run import ConfigurationCheck
 
 FaultKind = Literal[
     "out-of-bounds",  # an access past what the array holds, or past what cuTile defines

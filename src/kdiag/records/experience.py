@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from kdiag.records.plan import Effect
-from kdiag.records.run import VerdictName
+from .plan import Effect
+from .run import VerdictName
 
 
 @dataclass(frozen=True)

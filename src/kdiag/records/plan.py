@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kdiag.records.observations import Evidence, Place, Scalar
+from .observations import Evidence, Place, Scalar
 
 Safety = Literal["safe", "changes-rounding", "manual"]
 Grid = Literal["", "kept", "changed"]  # the number of blocks after an edit; "" where it is not known

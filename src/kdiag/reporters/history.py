@@ -7,7 +7,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from kdiag.records import PastTrial
-from kdiag.reporters.stdout import stdout_console
+
+from .stdout import stdout_console
 
 MOST_SHOWN = 40
 TRIAL = ("time", "kernel", "edit", "cause", "architecture", "verdict", "speedup")

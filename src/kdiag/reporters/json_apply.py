@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from kdiag.records import Proposal
-from kdiag.reporters.edit_report import EditReport
-from kdiag.reporters.json_number import fields
+
+from .edit_report import EditReport
+from .json_number import fields
 
 SCHEMA = "kdiag.apply/1"
 EXPECTED = "expected_speedup confidence explanation"

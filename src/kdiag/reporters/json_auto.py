@@ -1,7 +1,7 @@
 """A run as the JSON object `kdiag.auto/1`."""
 
-from kdiag.reporters.json_number import fields
-from kdiag.reporters.run_summary import RunSummary, achieved
+from .json_number import fields
+from .run_summary import RunSummary, achieved
 
 SCHEMA = "kdiag.auto/1"
 ROW = "n optimization variant correctness latency_ms speedup verdict reason"

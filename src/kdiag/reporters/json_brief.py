@@ -2,7 +2,8 @@
 
 from kdiag.codec import encode
 from kdiag.records import Brief
-from kdiag.reporters import json_plan
+
+from . import json_plan
 
 SCHEMA = "kdiag.brief/1"
 

@@ -3,7 +3,8 @@
 from dataclasses import asdict
 
 from kdiag.records.environment import Environment
-from kdiag.reporters.json_number import fields
+
+from .json_number import fields
 
 SCHEMA = "kdiag.doctor/1"
 

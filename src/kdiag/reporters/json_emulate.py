@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from kdiag.records import EmulatedConfiguration
-from kdiag.reporters.json_number import finite
+
+from .json_number import finite
 
 SCHEMA = "kdiag.emulate/1"
 

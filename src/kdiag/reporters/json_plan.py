@@ -1,7 +1,8 @@
 """A plan as the JSON object `kdiag.plan/1`."""
 
 from kdiag.records import Suggestion
-from kdiag.reporters.json_number import fields
+
+from .json_number import fields
 
 SCHEMA = "kdiag.plan/1"
 

@@ -1,7 +1,8 @@
 """A profile as one JSON object, schema `kdiag.profile/1`; a number that is unavailable is null."""
 
 from kdiag.records import CompileEvidence, Gpu, LaunchProfile, Profile
-from kdiag.reporters.json_number import fields
+
+from .json_number import fields
 
 SCHEMA = "kdiag.profile/1"
 

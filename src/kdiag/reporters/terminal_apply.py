@@ -7,11 +7,12 @@ from rich.table import Table
 from rich.text import Text
 
 from kdiag.records import Proposal
-from kdiag.reporters.edit_report import EditReport
-from kdiag.reporters.json_apply import Offers
-from kdiag.reporters.stdout import stdout_console
-from kdiag.reporters.terminal_plan import DIFF_STYLES
-from kdiag.reporters.terminal_verify import gate_table
+
+from .edit_report import EditReport
+from .json_apply import Offers
+from .stdout import stdout_console
+from .terminal_plan import DIFF_STYLES
+from .terminal_verify import gate_table
 
 WIDE = 2.0  # so many times the low end of a range: the cause decides, which a profile knows
 

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from kdiag.records import Iteration, Suggestion
-from kdiag.reporters.run_summary import RunHeader, RunSummary, Totals, achieved, totals
+
+from .run_summary import RunHeader, RunSummary, Totals, achieved, totals
 
 _STYLES = {
     "keep": "bold green",

@@ -4,7 +4,8 @@ from rich.table import Table
 from rich.text import Text
 
 from kdiag.records.environment import Card, Environment, Tool
-from kdiag.reporters.stdout import stdout_console
+
+from .stdout import stdout_console
 
 GOOD, BAD, UNSURE = ("ok", "green"), ("missing", "red"), ("?", "yellow")
 LIMITED = ("limited", "yellow")

@@ -7,7 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from kdiag.records import EmulatedConfiguration, Fault
-from kdiag.reporters.stdout import stdout_console
+
+from .stdout import stdout_console
 
 
 def render(found: Sequence[EmulatedConfiguration]) -> None:

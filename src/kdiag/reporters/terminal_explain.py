@@ -7,8 +7,9 @@ from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
-from kdiag.reporters.stdout import stdout_console
 from kdiag.rules.load_references import Page
+
+from .stdout import stdout_console
 
 
 def render(page: Page) -> None:

@@ -4,8 +4,9 @@ from rich.table import Table
 from rich.text import Text
 
 from kdiag.records import Gpu, LaunchProfile, Profile
-from kdiag.reporters.stdout import stdout_console
-from kdiag.reporters.terminal_evidence import COLOURS, named, render_evidence
+
+from .stdout import stdout_console
+from .terminal_evidence import COLOURS, named, render_evidence
 
 
 def render(profile: Profile) -> None:

@@ -6,7 +6,8 @@ from rich.table import Table
 from rich.text import Text
 
 from kdiag.records import GATES, GateRecord, failed
-from kdiag.reporters.stdout import stdout_console
+
+from .stdout import stdout_console
 
 PROVES = {  # what is left open where a gate could not run
     "compile": "that it compiles",

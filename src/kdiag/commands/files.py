@@ -1,13 +1,15 @@
-"""Options that name a file to write: what cannot be written is refused before any work is done."""
+"""What names a file on the command line: what is missing or cannot be written is refused before any work is done."""
 
 import os
 from pathlib import Path
 
 import click
 
+EXISTING = click.Path(path_type=Path, exists=True)
+
 
 def writable(_ctx: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
-    """The callback of such an option: the path of a file, there or not, in a folder that is there.
+    """The callback of an option for a file to write: the path of a file, there or not, in a folder that is there.
 
     Nothing is created to find that out. Raises BadParameter, a usage error, with what is in the way.
     """
