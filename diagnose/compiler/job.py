@@ -14,10 +14,10 @@ from typing import Any
 import cuda.tile as ct
 from cuda.tile.compilation import export_kernel
 
-from kdiag.diagnose.capture.workload import Captured, capture
 from kdiag.errors import ToolMissing
 from kdiag.records import Compilation, CompileEvidence, CompileFailure, Launch, Remark
 
+from ..capture.workload import Captured, capture
 from . import cache as compile_cache
 from .compile import CompileRequest
 from .cubin import CubinError, KernelResources, architecture, read_cubin

@@ -7,9 +7,9 @@ sm_100, 32x32, 64x8 and 16x64 do not (tileiras 13.4).
 
 from collections.abc import Sequence
 
-from kdiag.diagnose.source.facts import SourceFacts
 from kdiag.records import ArrayArgument, CompileEvidence, Evidence
 
+from ..source.facts import SourceFacts
 from .observe_remarks import OFF_TENSOR_CORES
 
 NAME = "compile.mma_in_small_tiles"

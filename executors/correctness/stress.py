@@ -5,9 +5,9 @@ from types import ModuleType
 
 import torch
 
-from kdiag.executors.emulator.perturbations import PERTURBATIONS, change_floats
 from kdiag.records import ConfigurationCheck
 
+from ..emulator.perturbations import PERTURBATIONS, change_floats
 from .poison import guarded
 from .subject import Config, Subject
 

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from kdiag.executors.bench import Source
 from kdiag.records import EmulationCase
 from kdiag.workload import Workload
+
+from ..bench import Source
 
 
 @dataclass(frozen=True)

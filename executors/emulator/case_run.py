@@ -18,10 +18,10 @@ from cuda.tile._exception import TileError
 
 import kdiag
 from kdiag.errors import WorkloadError
-from kdiag.executors.correctness.judging import judge, label, outputs_of, terms_of
 from kdiag.records import ConfigurationCheck, EmulatedCase, EmulationCase, Fault
 from kdiag.workload import Workload, load_module
 
+from ..correctness.judging import judge, label, outputs_of, terms_of
 from .case_request import CasesRequest, Sized
 from .emulation import Emulations, emulations
 from .faults import NotEmulated

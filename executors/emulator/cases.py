@@ -14,11 +14,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kdiag import isolate
-from kdiag.executors.bench import Source
 from kdiag.isolate import Died
 from kdiag.records import ConfigurationCheck, EmulatedCase, EmulatedSource, EmulationCase
 from kdiag.workload import Workload
 
+from ..bench import Source
 from . import results
 from .case_request import CasesRequest, Sized
 

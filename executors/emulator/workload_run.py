@@ -8,10 +8,11 @@ from typing import Any
 
 from kdiag import isolate
 from kdiag.errors import UsageError, WorkloadError
-from kdiag.executors.bench import Source
 from kdiag.isolate import Died
 from kdiag.records import ConfigurationCheck, EmulatedConfiguration
 from kdiag.workload import Workload, load_kernel, load_module
+
+from ..bench import Source
 
 SEED = 1
 
@@ -66,7 +67,7 @@ def _isolated(request: EmulationRequest, number: int, labels: Sequence[str], end
 
 def labels_of(request: EmulationRequest) -> tuple[str, ...]:
     """The configurations that the request chooses among, in words. Child processes only."""
-    from kdiag.executors.correctness.judging import label
+    from ..correctness.judging import label
 
     return tuple(map(label, _configurations(request, _loaded(request)[0])))
 
@@ -104,8 +105,7 @@ def _run(
 ) -> EmulatedConfiguration:
     from cuda.tile._exception import TileError
 
-    from kdiag.executors.correctness.judging import judge, label, outputs_of, terms_of
-
+    from ..correctness.judging import judge, label, outputs_of, terms_of
     from .emulation import emulate
 
     name = label(config)

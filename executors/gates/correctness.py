@@ -2,9 +2,10 @@
 
 import math
 
-from kdiag.executors.bench import Baseline, Trial
 from kdiag.isolate import Died
 from kdiag.records import STAGES, ConfigurationCheck, GateRecord
+
+from ..bench import Baseline, Trial
 
 GATE = "correctness"
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag.errors import KdiagError, UsageError
-from kdiag.executors.waiting_target import PROFILED, WaitingTarget
 from kdiag.rules.load_metric_sets import metric_set
 from kdiag.workload import Workload
 
+from ..waiting_target import PROFILED, WaitingTarget
 from .command import NcuOptions, command_line, compute_capability, find_ncu, what_to_collect
 from .failures import Interrupted, NcuFailed, NcuMissing, NoKernels, ProfilerError, TimedOut
 from .messages import Heard, read_messages

@@ -14,10 +14,11 @@ from pathlib import Path
 import torch
 
 from kdiag.cutile.hooks import launching_through
-from kdiag.executors.correctness.searches import EachOnce
-from kdiag.executors.sanitizer import SEARCHED
-from kdiag.executors.waiting_target import PROFILED
 from kdiag.workload import Workload, load_kernel, load_module, read
+
+from ..correctness.searches import EachOnce
+from ..sanitizer import SEARCHED
+from ..waiting_target import PROFILED
 
 
 def told(source: Path) -> Path:

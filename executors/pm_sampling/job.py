@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import torch
 
-from kdiag.executors.device_jobs import loaded
 from kdiag.records import Evidence
 from kdiag.rules.load_metrics import load_metrics
 
+from ..device_jobs import loaded
 from .collector import CuptiSampler
 from .launches import GpuLaunch, Repeater, fingerprint, recorded_launches
 from .records import PmCounters, PmRequest, SamplingFailed

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kdiag.errors import KdiagError
-from kdiag.executors.bench import Source
 from kdiag.records import Evidence
 from kdiag.workload import Workload
+
+from ..bench import Source
 
 # Not an extra of kdiag: torch pins the libcupti of its own CUDA release (seen for 2.11 to 2.15), so no resolver accepts
 # both in one go. Installed afterwards pip replaces libcupti with a remark, and torch works with it.

@@ -10,11 +10,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kdiag import isolate
-from kdiag.executors.bench import Source
-from kdiag.executors.ncu.collect import NoCounters
 from kdiag.isolate import Died
 from kdiag.workload import Workload
 
+from ..bench import Source
+from ..ncu.collect import NoCounters
 from .records import INSTALL_CUPTI, PmCounters, PmRequest
 
 TIMEOUT_S = 120.0  # the first child also waits for `import torch` and the compilation of the kernel

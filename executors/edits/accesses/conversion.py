@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Outcome, Skipped
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, read_kernel
-from kdiag.executors.edits.syntax.kernel_view import KernelView, Rewrite, code
 from kdiag.records import Promise
+
+from ..base import Applied, Outcome, Skipped
+from ..syntax.kernel_source import KernelSource, read_kernel
+from ..syntax.kernel_view import KernelView, Rewrite, code
 
 ACCESSES = ("load", "store", "gather", "scatter")
 

@@ -2,9 +2,8 @@
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import argument
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code, is_number
-
+from ..syntax.kernel_source import argument
+from ..syntax.kernel_view import KernelView, code, is_number
 from .index_parts import IndexReader
 from .sums import Sum
 

@@ -6,11 +6,11 @@ changes. `latency` is carried over, and `check_bounds` where it is False; a load
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import argument, keyword, positional, remove_keyword, set_keyword
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.records import Launch
 
+from ..syntax.bindings import names_in
+from ..syntax.kernel_source import argument, keyword, positional, remove_keyword, set_keyword
+from ..syntax.kernel_view import KernelView, code
 from .conversion import Conversion, Refusal, Tile
 from .masks import is_unchecked, mask_of
 from .padding_modes import mode_of_value, number

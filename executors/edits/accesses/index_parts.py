@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import argument, integer, keyword, nodes, positional
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code, is_number
-
+from ..syntax.kernel_source import argument, integer, keyword, nodes, positional
+from ..syntax.kernel_view import KernelView, code, is_number
 from .scalars import is_compile_time, is_scalar
 from .sums import Sum
 

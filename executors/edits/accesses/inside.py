@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code, is_number
 from kdiag.records import Launch
 
+from ..syntax.kernel_source import nodes
+from ..syntax.kernel_view import KernelView, code, is_number
 from .counters import counts_tiles, is_row, is_tile_count, single, size_sum, stepped_end, tile_loop
 from .index_parts import IndexReader
 from .launch_bounds import LaunchBounds, array_of

@@ -2,13 +2,12 @@
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.host_guard import Fits
-from kdiag.executors.edits.launches.launch_values import Extent, LaunchValue
-from kdiag.executors.edits.launches.tile_shapes import shapes
-from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import argument, keyword, nodes, positional
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code
-
+from ..launches.host_guard import Fits
+from ..launches.launch_values import Extent, LaunchValue
+from ..launches.tile_shapes import shapes
+from ..syntax.bindings import names_in
+from ..syntax.kernel_source import argument, keyword, nodes, positional
+from ..syntax.kernel_view import KernelView, code
 from .reach import array_parameter, bound
 from .symbolic_shapes import Shape, tile_shape, written_shape
 

@@ -7,10 +7,9 @@ has elements, and a gather must check its bounds.
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import name_nodes, names_bound, names_in
-from kdiag.executors.edits.syntax.kernel_source import argument, keyword, nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code
-
+from ..syntax.bindings import name_nodes, names_bound, names_in
+from ..syntax.kernel_source import argument, keyword, nodes
+from ..syntax.kernel_view import KernelView, code
 from .tile_shapes import shape_text
 
 Loop = cst.For | cst.While

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import argument, dotted, integer
-from kdiag.executors.edits.syntax.kernel_view import KernelView
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
 
+from ..syntax.kernel_source import argument, dotted, integer
+from ..syntax.kernel_view import KernelView
 from .sums import Sum
 
 Bounds = tuple[int, int]

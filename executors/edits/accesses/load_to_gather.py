@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import argument, integer, keyword, nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code
-from kdiag.executors.edits.syntax.operands import operand
-
+from ..syntax.kernel_source import argument, integer, keyword, nodes
+from ..syntax.kernel_view import KernelView, code
+from ..syntax.operands import operand
 from .conversion import Conversion, Refusal, Tile
 from .padding_modes import VALUE_OF_MODE
 from .scalars import is_compile_time

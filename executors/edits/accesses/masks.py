@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import keyword, positional
-from kdiag.executors.edits.syntax.kernel_view import code
-
+from ..syntax.kernel_source import keyword, positional
+from ..syntax.kernel_view import code
 from .index_parts import IndexPart, IndexReader
 from .sums import Sum
 

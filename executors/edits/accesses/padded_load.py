@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import argument, integer, keyword, nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code
-from kdiag.executors.edits.syntax.operands import operand
-
+from ..syntax.kernel_source import argument, integer, keyword, nodes
+from ..syntax.kernel_view import KernelView, code
+from ..syntax.operands import operand
 from .tile_shapes import shape_text
 
 VALUES = {"NEG_INF": '-float("inf")', "POS_INF": 'float("inf")', "NAN": 'float("nan")', "NEG_ZERO": "-0.0"}

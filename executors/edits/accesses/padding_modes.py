@@ -4,7 +4,7 @@ import math
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import dotted
+from ..syntax.kernel_source import dotted
 
 VALUE_OF_MODE = {
     "UNDETERMINED": None,

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.wrapper import hidden_builtin
-from kdiag.executors.edits.syntax.kernel_source import keyword
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code
 from kdiag.records import Launch
 
+from ..launches.wrapper import hidden_builtin
+from ..syntax.kernel_source import keyword
+from ..syntax.kernel_view import KernelView, code
 from .index_parts import IndexPart, IndexReader, broadcast
 from .inside import Proofs, shown_by_launches, tile_start, why_not_inside
 from .masks import is_unchecked, read_bounds

@@ -10,10 +10,10 @@ from functools import lru_cache
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.launch_values import Blocks, Extent, LaunchValue, Passed, Quotient
-from kdiag.executors.edits.syntax.bindings import Binding
-from kdiag.executors.edits.syntax.kernel_source import argument, dotted, integer, keyword, positional
-from kdiag.executors.edits.syntax.kernel_view import KernelView
+from ..launches.launch_values import Blocks, Extent, LaunchValue, Passed, Quotient
+from ..syntax.bindings import Binding
+from ..syntax.kernel_source import argument, dotted, integer, keyword, positional
+from ..syntax.kernel_view import KernelView
 
 SAME_ELEMENTS = ("reshape", "broadcast_to", "expand_dims")
 

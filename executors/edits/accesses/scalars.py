@@ -2,8 +2,8 @@
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import argument, dotted, nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView
+from ..syntax.kernel_source import argument, dotted, nodes
+from ..syntax.kernel_view import KernelView
 
 SCALARS = ("bid", "num_blocks", "num_tiles")
 OF_SCALARS = ("cdiv", "min", "max", "minimum", "maximum", "add", "sub", "mul", "floordiv", "mod")

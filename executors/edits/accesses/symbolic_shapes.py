@@ -4,10 +4,9 @@ from itertools import zip_longest
 
 import libcst as cst
 
-from kdiag.executors.edits.launches.launch_values import LaunchValue
-from kdiag.executors.edits.syntax.kernel_source import argument, dotted, integer, keyword, positional
-from kdiag.executors.edits.syntax.kernel_view import KernelView
-
+from ..launches.launch_values import LaunchValue
+from ..syntax.kernel_source import argument, dotted, integer, keyword, positional
+from ..syntax.kernel_view import KernelView
 from .reach import bound
 from .tile_shapes import ELEMENTWISE, SHAPE_ARGUMENT
 

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import argument, nodes, positional
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code
-
+from ..syntax.kernel_source import argument, nodes, positional
+from ..syntax.kernel_view import KernelView, code
 from .range_access import gathered_shape
 
 SHAPE_ARGUMENT = {

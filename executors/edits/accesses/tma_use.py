@@ -9,10 +9,10 @@ last axis, and address, strides and rows of the tile that are multiples of 16 by
 
 import re
 
-from kdiag.executors.edits.base import Subject
-from kdiag.executors.edits.syntax.kernel_source import KernelSource
 from kdiag.records import ArrayArgument, Launch, Promise, ScalarArgument
 
+from ..base import Subject
+from ..syntax.kernel_source import KernelSource
 from .conversion import Conversion, Tile
 from .launch_bounds import array_of
 

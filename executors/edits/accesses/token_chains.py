@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
-from kdiag.executors.edits.syntax.kernel_source import argument, dotted, integer, keyword, nodes, positional
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code
-
+from ..syntax.bindings import name_nodes, names_in
+from ..syntax.kernel_source import argument, dotted, integer, keyword, nodes, positional
+from ..syntax.kernel_view import KernelView, code
 from .tile_shapes import shape_text, tile_shape
 
 READS, WRITES = ("load", "gather"), ("store", "scatter")

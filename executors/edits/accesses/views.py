@@ -2,8 +2,8 @@
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView
+from ..syntax.kernel_source import nodes
+from ..syntax.kernel_view import KernelView
 
 
 def tile_calls(kernel: KernelView, what: str) -> list[cst.Call]:

@@ -5,9 +5,8 @@ from functools import cached_property
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import Bindings, names_bound
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, keyword, nodes, set_keyword
-
+from ..syntax.bindings import Bindings, names_bound
+from ..syntax.kernel_source import KernelSource, keyword, nodes, set_keyword
 from .float32_kinds import ELEMENTWISE, REDUCTIONS, Kind, is_tile
 from .float32_values import Values
 

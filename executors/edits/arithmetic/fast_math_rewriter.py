@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import libcst as cst
 import libcst.matchers as m
 
-from kdiag.executors.edits.syntax.kernel_source import nodes
-
+from ..syntax.kernel_source import nodes
 from .fast_math_knowledge import Math, bare
 from .fast_math_rewrites import CallRewrite, Division, DivisionRewrite, Factor, is_minus_half
 from .float32_kinds import combined, is_tile

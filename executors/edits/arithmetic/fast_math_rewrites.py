@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import argument, keyword, nodes
-from kdiag.executors.edits.syntax.operands import in_parentheses
-
+from ..syntax.kernel_source import argument, keyword, nodes
+from ..syntax.operands import in_parentheses
 from .fast_math_knowledge import Math
 from .float32_kinds import Kind
 

@@ -7,9 +7,8 @@ from functools import reduce
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import names_bound
-from kdiag.executors.edits.syntax.kernel_source import TileNames, nodes
-
+from ..syntax.bindings import names_bound
+from ..syntax.kernel_source import TileNames, nodes
 from .float32_kinds import Kind, combined, kind_of
 from .local_functions import Functions
 

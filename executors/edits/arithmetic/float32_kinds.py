@@ -8,7 +8,7 @@ from enum import Enum
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import TileNames, argument, dotted
+from ..syntax.kernel_source import TileNames, argument, dotted
 
 TRANSCENDENTAL = frozenset({"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"})
 RESHAPING = frozenset({"reshape", "permute", "transpose", "extract", "broadcast_to", "expand_dims"})

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import bound_names, names_bound
-from kdiag.executors.edits.syntax.kernel_source import KernelSource
-
+from ..syntax.bindings import bound_names, names_bound
+from ..syntax.kernel_source import KernelSource
 from .float32_flow import Environment, Flow, joined
 from .float32_kinds import Kind
 from .local_functions import local_functions

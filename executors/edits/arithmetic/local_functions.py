@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import libcst as cst
 import libcst.matchers as m
 
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, replace
-from kdiag.executors.edits.syntax.rewriting import Changed
+from ..syntax.kernel_source import KernelSource, dotted, nodes, replace
+from ..syntax.rewriting import Changed
 
 Functions = Mapping[str, cst.FunctionDef]
 Calls = Mapping[cst.Call, cst.FunctionDef]

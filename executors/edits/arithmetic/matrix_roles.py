@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import Bindings
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes
+from ..syntax.bindings import Bindings
+from ..syntax.kernel_source import KernelSource, argument, dotted, nodes
 
 Shape = tuple[str | None, str | None]
 

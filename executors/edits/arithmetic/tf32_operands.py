@@ -2,9 +2,10 @@
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import names_bound
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, nodes, positional
 from kdiag.records import ArrayArgument, Launch
+
+from ..syntax.bindings import names_bound
+from ..syntax.kernel_source import KernelSource, argument, nodes, positional
 
 DTYPE_POSITION = {"full": 2, "zeros": 1, "ones": 1, "astype": 1}
 SAME_DTYPE = frozenset({"transpose", "permute", "reshape", "extract", "broadcast_to", "expand_dims"})

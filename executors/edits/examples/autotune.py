@@ -1,8 +1,7 @@
 """Examples of C: fixed launches that become searches. Those of searches are in `autotune_spaces` and `autotune_legacy`."""
 
-from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.launches.search_template import COPY
-
+from ..base import Example
+from ..launches.search_template import COPY
 from .autotune_legacy import EXAMPLES as OLD
 from .autotune_spaces import EXAMPLES as SPACES
 

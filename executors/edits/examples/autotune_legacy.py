@@ -1,8 +1,7 @@
 """Examples of C on the tuner of cuda.tile_experimental."""
 
-from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.launches.search_template import COPY
-
+from ..base import Example
+from ..launches.search_template import COPY
 from .autotune_spaces import IMPORTS, KERNEL, SEARCH
 
 LEGACY = (

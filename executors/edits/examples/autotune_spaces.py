@@ -2,8 +2,7 @@
 
 from textwrap import indent
 
-from kdiag.executors.edits.base import Example
-
+from ..base import Example
 from .edited import edited
 
 KERNEL = """\

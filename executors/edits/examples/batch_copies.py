@@ -1,8 +1,7 @@
 """Examples of K."""
 
-from kdiag.executors.edits.base import Example
-from kdiag.executors.edits.launches.batch_kernel import guard
-
+from ..base import Example
+from ..launches.batch_kernel import guard
 from .edited import edited
 
 CASTS = '''\

@@ -1,7 +1,8 @@
 """Examples of bounds."""
 
-from kdiag.executors.edits.base import Example
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
+
+from ..base import Example
 
 
 def _add(checked: bool, *, flag: str = "CHECK_BOUNDS") -> str:

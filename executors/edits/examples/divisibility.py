@@ -1,7 +1,8 @@
 """Examples of divisibility."""
 
-from kdiag.executors.edits.base import Example
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
+
+from ..base import Example
 
 
 def _rows(declared: bool, *, annotated: bool = True) -> str:

@@ -1,6 +1,6 @@
 """What several examples are made with."""
 
-from kdiag.executors.edits.base import Example
+from ..base import Example
 
 
 def edited(source: str, *changes: tuple[str, str]) -> str:

@@ -1,6 +1,6 @@
 """The examples of H."""
 
-from kdiag.executors.edits.base import Example
+from ..base import Example
 
 
 def softmax(exponential: str, quotient: str) -> str:

@@ -1,6 +1,6 @@
 """Examples of hoist."""
 
-from kdiag.executors.edits.base import Example
+from ..base import Example
 
 
 def gradient(before: str = "", inside: str = "") -> str:

@@ -1,6 +1,6 @@
 """Examples of E."""
 
-from kdiag.executors.edits.base import Example
+from ..base import Example
 
 
 def _row_sum(load: str = "", store: str = "") -> str:

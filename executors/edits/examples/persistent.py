@@ -1,7 +1,6 @@
 """Examples of B."""
 
-from kdiag.executors.edits.base import Example
-
+from ..base import Example
 from .edited import sized
 
 HEAD = "import cuda.tile as ct\nimport torch\n\n\n"

@@ -1,7 +1,8 @@
 """Examples of static-shape."""
 
-from kdiag.executors.edits.base import Example
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
+
+from ..base import Example
 
 
 def _norm(kinds: str = "{}", imported: str = "") -> str:

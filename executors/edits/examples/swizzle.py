@@ -1,7 +1,6 @@
 """Examples of I."""
 
-from kdiag.executors.edits.base import Example
-
+from ..base import Example
 from .edited import sized
 from .persistent import AXES, PRODUCT, PRODUCT_LOOPED, ROWS
 

@@ -1,6 +1,6 @@
 """The examples of D."""
 
-from kdiag.executors.edits.base import Example
+from ..base import Example
 
 HEAD = """import cuda.tile as ct
 

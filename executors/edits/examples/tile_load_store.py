@@ -1,7 +1,6 @@
 """Examples of A: what the edit makes of a kernel, and what it leaves alone."""
 
-from kdiag.executors.edits.base import Example
-
+from ..base import Example
 from .tile_ranges import RANGES
 
 SOFTMAX = """\

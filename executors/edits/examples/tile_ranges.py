@@ -1,7 +1,8 @@
 """Examples of A with ranges in several dimensions, ranges that start anywhere, and tiles of several rows."""
 
-from kdiag.executors.edits.base import Example
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
+
+from ..base import Example
 
 PLANE = """\
 import cuda.tile as ct

@@ -1,7 +1,8 @@
 """Examples of padding."""
 
-from kdiag.executors.edits.base import Example
 from kdiag.records import ArrayArgument, Launch
+
+from ..base import Example
 
 
 def softmax(load: str) -> str:

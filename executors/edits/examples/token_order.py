@@ -1,8 +1,8 @@
 """Examples of J."""
 
-from kdiag.executors.edits.base import Example
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
 
+from ..base import Example
 from .edited import edited
 
 SUMS = """\

@@ -1,6 +1,6 @@
 """Examples of F."""
 
-from kdiag.executors.edits.base import Example
+from ..base import Example
 
 
 def _split(load: str = "", first: str = "", second: str = "") -> str:

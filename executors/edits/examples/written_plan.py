@@ -1,6 +1,6 @@
 """Examples of L: it edits nothing."""
 
-from kdiag.executors.edits.base import Example
+from ..base import Example
 
 KERNEL = """\
 import cuda.tile as ct

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from kdiag.executors.edits.arithmetic.matrix_roles import roles
-from kdiag.executors.edits.syntax.kernel_source import KernelSource
 from kdiag.records import Scalar
 
+from ..arithmetic.matrix_roles import roles
+from ..syntax.kernel_source import KernelSource
 from .search_tiles import Sizes
 
 THREADS_PER_WARP = 32

@@ -2,10 +2,9 @@
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import Bindings, names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
-
+from ..base import Skipped
+from ..syntax.bindings import Bindings, names_in
+from ..syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
 from .batch_loop import BatchLoop
 
 MOST_ITEMS = 65535  # blocks along the second axis of a grid

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
-from kdiag.executors.edits.syntax.kernel_view import code
-
+from ..base import Skipped
+from ..syntax.bindings import name_nodes, names_in
+from ..syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
+from ..syntax.kernel_view import code
 from .host_arithmetic import rounded_up
 from .launch_site import launched_kernel
 

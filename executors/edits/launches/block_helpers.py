@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import name_nodes
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, integer, nodes, set_keyword
-from kdiag.executors.edits.syntax.rewriting import Change, to
-
+from ..syntax.bindings import name_nodes
+from ..syntax.kernel_source import KernelSource, argument, integer, nodes, set_keyword
+from ..syntax.rewriting import Change, to
 from .blocks import BLOCK, BLOCKS, called_functions
 from .wrapper import fresh_name
 

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code
-from kdiag.executors.edits.syntax.operands import operand
-from kdiag.executors.edits.syntax.rewriting import Change, statement, to
-
+from ..base import Skipped
+from ..syntax.bindings import names_in
+from ..syntax.kernel_source import nodes
+from ..syntax.kernel_view import KernelView, code
+from ..syntax.operands import operand
+from ..syntax.rewriting import Change, statement, to
 from .block_helpers import block_calls, told
 from .blocks import BLOCK, BLOCKS, axis_calls
 from .common_statements import loop_start, raised

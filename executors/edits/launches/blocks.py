@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.attribute_calls import is_unread
-from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
-from kdiag.executors.edits.syntax.kernel_view import KernelView
+from ..base import Skipped
+from ..syntax.attribute_calls import is_unread
+from ..syntax.bindings import names_in
+from ..syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
+from ..syntax.kernel_view import KernelView
 
 ATOMICS = tuple(f"atomic_{name}" for name in ("add", "max", "min", "and", "or", "xor", "xchg", "cas"))
 ORDERED = ("atomic_xchg", "atomic_cas")

@@ -2,10 +2,9 @@
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import argument, integer
-from kdiag.executors.edits.syntax.kernel_view import KernelView
-from kdiag.executors.edits.syntax.operands import operand
-
+from ..syntax.kernel_source import argument, integer
+from ..syntax.kernel_view import KernelView
+from ..syntax.operands import operand
 from .host_arithmetic import SIGNS, rounded_up
 from .host_values import HostValues
 

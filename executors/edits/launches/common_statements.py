@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import names_bound, names_in
-from kdiag.executors.edits.syntax.kernel_source import nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView
-
+from ..base import Skipped
+from ..syntax.bindings import names_bound, names_in
+from ..syntax.kernel_source import nodes
+from ..syntax.kernel_view import KernelView
 from .block_helpers import block_calls
 from .blocks import BLOCK, written_arrays
 

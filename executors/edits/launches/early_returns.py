@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import nodes
-from kdiag.executors.edits.syntax.kernel_view import code
+from ..syntax.kernel_source import nodes
+from ..syntax.kernel_view import code
 
 
 def early_returns(statements: Sequence[cst.BaseStatement]) -> list[cst.Return]:

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.appending import with_element, with_parameter
-from kdiag.executors.edits.syntax.bindings import name_nodes
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, positional
-from kdiag.executors.edits.syntax.rewriting import Change, before, rewrite
-
+from ..base import Skipped
+from ..syntax.appending import with_element, with_parameter
+from ..syntax.bindings import name_nodes
+from ..syntax.kernel_source import KernelSource, positional
+from ..syntax.rewriting import Change, before, rewrite
 from .launch_site import launched_kernel
 
 ELSEWHERE = "the kernel takes one more argument, {name}: code outside this file that launches it has to pass it"

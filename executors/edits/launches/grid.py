@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes
-
+from ..base import Skipped
+from ..syntax.bindings import name_nodes, names_in
+from ..syntax.kernel_source import KernelSource, argument, dotted, nodes
 from .wrapper import Wrapper, module_nodes
 
 TUNERS = ("exhaustive_search", "autotune_launch")

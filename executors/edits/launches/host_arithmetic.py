@@ -2,8 +2,8 @@
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import argument, dotted
-from kdiag.executors.edits.syntax.kernel_view import code
+from ..syntax.kernel_source import argument, dotted
+from ..syntax.kernel_view import code
 
 SIGNS: dict[type[cst.BaseBinaryOp], str] = {cst.Add: "+", cst.Subtract: "-", cst.Multiply: "*", cst.FloorDivide: "//"}
 

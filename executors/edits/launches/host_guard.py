@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.kernel_source import integer, nodes
-from kdiag.executors.edits.syntax.kernel_view import code
-from kdiag.executors.edits.syntax.operands import operand
 from kdiag.records import Launch
 
+from ..base import Skipped
+from ..syntax.kernel_source import integer, nodes
+from ..syntax.kernel_view import code
+from ..syntax.operands import operand
 from .extra_argument import LaunchCall
 from .launch_site import LaunchSite
 from .launch_values import Atom, Blocks, Extent, LaunchValue, Passed, Quotient

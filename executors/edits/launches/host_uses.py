@@ -7,9 +7,8 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import bound_names, name_nodes, names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
-
+from ..syntax.bindings import bound_names, name_nodes, names_in
+from ..syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
 from .launch_site import LaunchSite
 from .tile_constant import TileConstant
 from .tile_visible import shows_size

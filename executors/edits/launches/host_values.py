@@ -9,11 +9,10 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import Binding
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, integer, nodes, positional
-from kdiag.executors.edits.syntax.kernel_view import code
-from kdiag.executors.edits.syntax.operands import operand
-
+from ..syntax.bindings import Binding
+from ..syntax.kernel_source import KernelSource, dotted, integer, nodes, positional
+from ..syntax.kernel_view import code
+from ..syntax.operands import operand
 from .grid import Site
 from .host_arithmetic import SIGNS, rounded_up
 from .wrapper import Value, Wrapper

@@ -2,9 +2,9 @@
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import Bindings, bound_names, names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, positional
+from ..base import Skipped
+from ..syntax.bindings import Bindings, bound_names, names_in
+from ..syntax.kernel_source import KernelSource, dotted, nodes, positional
 
 
 class LaunchSite:

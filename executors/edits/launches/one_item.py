@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Outcome, Skipped
-from kdiag.executors.edits.syntax.bindings import name_nodes, names_bound, names_in
-from kdiag.executors.edits.syntax.kernel_source import integer, nodes
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code
-from kdiag.executors.edits.syntax.rewriting import Change, rewrite, statement, to
-
+from ..base import Applied, Outcome, Skipped
+from ..syntax.bindings import name_nodes, names_bound, names_in
+from ..syntax.kernel_source import integer, nodes
+from ..syntax.kernel_view import KernelView, code
+from ..syntax.rewriting import Change, rewrite, statement, to
 from .blocks import ATOMICS, BLOCK, BLOCKS, arrays, foreign_calls, independence, strided_loop
 from .canonical import Canonical
 from .grid import Site, launch_sites

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.appending import with_element, with_parameter
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, integer, nodes
-from kdiag.executors.edits.syntax.kernel_view import code
-from kdiag.executors.edits.syntax.operands import operand
-from kdiag.executors.edits.syntax.rewriting import Change, before, to
-
+from ..base import Skipped
+from ..syntax.appending import with_element, with_parameter
+from ..syntax.kernel_source import KernelSource, dotted, integer, nodes
+from ..syntax.kernel_view import code
+from ..syntax.operands import operand
+from ..syntax.rewriting import Change, before, to
 from .grid import Site
 from .wrapper import Wrapper, fresh_name
 

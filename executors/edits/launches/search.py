@@ -6,9 +6,8 @@ from functools import lru_cache
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, keyword, nodes, positional
-
+from ..syntax.bindings import name_nodes, names_in
+from ..syntax.kernel_source import KernelSource, argument, dotted, keyword, nodes, positional
 from .launch_site import LaunchSite
 from .tile_constants import constant_parameters
 

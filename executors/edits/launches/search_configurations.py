@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import Bindings, names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, integer, keyword, nodes
-
+from ..base import Skipped
+from ..syntax.bindings import Bindings, names_in
+from ..syntax.kernel_source import KernelSource, dotted, integer, keyword, nodes
 from .search import SEARCH, Search, module_functions, searches
 
 ROWS, COLUMNS = re.compile(r"(TILE|BLOCK)(_SIZE)?_M"), re.compile(r"(TILE|BLOCK)(_SIZE)?_N")

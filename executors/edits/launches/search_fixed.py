@@ -6,11 +6,11 @@ from itertools import product
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.hints import Hints, multiplies_matrices, present_value
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, integer, nodes, positional, read_kernel
 from kdiag.records import Safety, Scalar
 
+from ..base import Applied, Outcome, Skipped, Subject
+from ..hints import Hints, multiplies_matrices, present_value
+from ..syntax.kernel_source import KernelSource, integer, nodes, positional, read_kernel
 from .accumulators import accumulator_fits
 from .search import constants, is_tuned, not_read_only, on_current_stream, plain_launches, top_statement
 from .search_template import Tuned, insert, missing, text

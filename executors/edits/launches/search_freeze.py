@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.syntax.bindings import name_nodes
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, positional, read_kernel
 from kdiag.records import ArrayArgument, Launch, Scalar
 
+from ..base import Applied, Outcome, Skipped, Subject
+from ..syntax.bindings import name_nodes
+from ..syntax.kernel_source import KernelSource, dotted, nodes, positional, read_kernel
 from .search import Search, local_value, searches, top_statement
 from .search_configurations import constructor
 from .search_template import insert, missing

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.hints import OCCUPANCY
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, keyword, nodes
-
+from ..hints import OCCUPANCY
+from ..syntax.kernel_source import KernelSource, argument, dotted, keyword, nodes
 from .search_configurations import Space
 
 

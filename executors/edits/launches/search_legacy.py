@@ -5,9 +5,8 @@ The old tuner kept what it found by the shapes, types and strides of the argumen
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, keyword, nodes, read_kernel
-
+from ..base import Applied, Outcome, Skipped, Subject
+from ..syntax.kernel_source import KernelSource, argument, dotted, keyword, nodes, read_kernel
 from .search import constants, legacy_searches, not_read_only, on_current_stream, top_statement
 from .search_template import COPY, insert, missing
 

@@ -8,10 +8,9 @@ import re
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Outcome, Skipped, Subject
-from kdiag.executors.edits.hints import OCCUPANCY, WARPS, has_clusters, present_value
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, read_kernel, set_keyword
-
+from ..base import Applied, Outcome, Skipped, Subject
+from ..hints import OCCUPANCY, WARPS, has_clusters, present_value
+from ..syntax.kernel_source import KernelSource, read_kernel, set_keyword
 from .search import top_statement
 from .search_configurations import Space, spaces
 from .search_hints import Uses, uses

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes
-from kdiag.executors.edits.syntax.rewriting import rewrite, to, with_before
 from kdiag.records import Scalar
+
+from ..base import Skipped
+from ..syntax.kernel_source import KernelSource, nodes
+from ..syntax.rewriting import rewrite, to, with_before
 
 
 @dataclass(frozen=True)

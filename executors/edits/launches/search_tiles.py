@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Applied, Skipped, Subject
-from kdiag.executors.edits.syntax.bindings import Bindings, name_nodes, names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes, positional
-from kdiag.executors.edits.syntax.kernel_view import assigns_only
-from kdiag.executors.edits.syntax.operands import as_operand
-from kdiag.executors.edits.syntax.rewriting import rewrite, to
-from kdiag.executors.edits.tile_sizes import TileSizes
 from kdiag.records import Safety, Scalar
 
+from ..base import Applied, Skipped, Subject
+from ..syntax.bindings import Bindings, name_nodes, names_in
+from ..syntax.kernel_source import KernelSource, dotted, nodes, positional
+from ..syntax.kernel_view import assigns_only
+from ..syntax.operands import as_operand
+from ..syntax.rewriting import rewrite, to
+from ..tile_sizes import TileSizes
 from .tile_constant import TileConstant
 from .tile_constants import tile_constants
 

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.accesses.tile_shapes import ELEMENTWISE
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
-
+from ..accesses.tile_shapes import ELEMENTWISE
+from ..base import Skipped
+from ..syntax.bindings import name_nodes, names_in
+from ..syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
 from .blocks import called_functions
 from .launch_site import LaunchSite
 from .tile_constant import TileConstant

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import dotted
-from kdiag.executors.edits.syntax.rewriting import Changed, behind_docstring
+from ..syntax.kernel_source import dotted
+from ..syntax.rewriting import Changed, behind_docstring
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, nodes
-
+from ..base import Skipped
+from ..syntax.bindings import names_in
+from ..syntax.kernel_source import KernelSource, dotted, nodes
 from .launch_site import LaunchSite, launched_kernel
 from .tile_constant import TileConstant
 from .tile_origin import origin

@@ -4,10 +4,9 @@ from collections.abc import Collection, Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import Bindings, names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, dotted, keyword, nodes
-
+from ..base import Skipped
+from ..syntax.bindings import Bindings, names_in
+from ..syntax.kernel_source import KernelSource, dotted, keyword, nodes
 from .launch_site import LaunchSite
 from .tile_origin import follows_data
 

@@ -6,11 +6,10 @@ from itertools import permutations
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import name_nodes, names_in
-from kdiag.executors.edits.syntax.kernel_source import argument, integer
-from kdiag.executors.edits.syntax.kernel_view import KernelView, code
-
+from ..base import Skipped
+from ..syntax.bindings import name_nodes, names_in
+from ..syntax.kernel_source import argument, integer
+from ..syntax.kernel_view import KernelView, code
 from .blocks import BLOCK, BLOCKS, arrays, axis_calls, foreign_calls, strided_loop
 from .canonical import Canonical
 from .grid import launch_sites

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import dotted, integer, nodes
-
+from ..base import Skipped
+from ..syntax.bindings import names_in
+from ..syntax.kernel_source import dotted, integer, nodes
 from .launch_site import LaunchSite
 from .tile_constant import TileConstant
 

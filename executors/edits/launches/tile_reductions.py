@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.attribute_calls import is_unread
-from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, nodes
-
+from ..syntax.attribute_calls import is_unread
+from ..syntax.bindings import names_in
+from ..syntax.kernel_source import KernelSource, argument, nodes
 from .blocks import called_functions
 from .tile_loops import counts
 from .tile_shapes import shapes

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument
+from ..syntax.kernel_source import KernelSource, argument
 
 # The members of cuda.tile that take a tile's shape: the position and the name of that argument.
 SHAPE_ARGUMENTS = {

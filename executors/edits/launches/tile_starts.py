@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
-
+from ..syntax.bindings import names_in
+from ..syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
 from .tile_visible import TileNumbers, tile_indices
 
 

@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import bound_names, names_in
-from kdiag.executors.edits.syntax.kernel_source import dotted, nodes
-from kdiag.executors.edits.syntax.kernel_view import is_number
-
+from ..base import Skipped
+from ..syntax.bindings import bound_names, names_in
+from ..syntax.kernel_source import dotted, nodes
+from ..syntax.kernel_view import is_number
 from .host_uses import outside_functions, strays
 from .launch_site import LaunchSite
 from .split_rows import split_rows

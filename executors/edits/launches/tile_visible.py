@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from kdiag.executors.edits.syntax.bindings import names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
-
+from ..syntax.bindings import names_in
+from ..syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
 from .tile_reductions import MEMBERS as REDUCTIONS
 from .tile_reductions import reduced_uncombined
 

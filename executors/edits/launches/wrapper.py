@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
-from kdiag.executors.edits.syntax.bindings import Binding, Bindings, bound_names, name_nodes, names_in
-from kdiag.executors.edits.syntax.kernel_source import KernelSource, nodes
-from kdiag.executors.edits.syntax.kernel_view import code
+from ..base import Skipped
+from ..syntax.bindings import Binding, Bindings, bound_names, name_nodes, names_in
+from ..syntax.kernel_source import KernelSource, nodes
+from ..syntax.kernel_view import code
 
 N = TypeVar("N", bound=cst.CSTNode)
 Value = tuple[cst.BaseExpression, cst.CSTNode]

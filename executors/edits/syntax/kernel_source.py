@@ -12,9 +12,9 @@ from typing import TypeVar
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
-from kdiag.executors.edits.base import Skipped
 from kdiag.records import Place
 
+from ..base import Skipped
 from .appending import appended
 from .parsing import parse
 from .rewriting import Changed, rewrite, to

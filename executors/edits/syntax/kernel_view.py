@@ -7,9 +7,9 @@ from typing import cast
 
 import libcst as cst
 
-from kdiag.executors.edits.base import Skipped
 from kdiag.records import Place
 
+from ..base import Skipped
 from .bindings import Bindings, name_nodes, names_in
 from .kernel_source import KernelSource, dotted, nodes, read_kernel
 from .rewriting import Change, rewrite
