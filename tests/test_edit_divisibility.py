@@ -49,10 +49,10 @@ def test_a_guard_that_is_wrong_is_caught():
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_rows_of_a_divisible_stride_take_less_code(target, tmp_path, monkeypatch):
+def test_rows_of_a_divisible_stride_take_less_code(target, monkeypatch):
     monkeypatch.setattr("edit_compilation.TILE", 1024)  # several elements for each thread
     declared = edited(Divisibility(), ROWS, "double", "stride")
-    after, before = (machine_code(source, "double", tmp_path, target) for source in (declared, ROWS))
+    after, before = (machine_code(source, "double", target) for source in (declared, ROWS))
     assert after.code_bytes < before.code_bytes
 
 

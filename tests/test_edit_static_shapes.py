@@ -36,9 +36,9 @@ def test_rows_of_any_length(shape, variant):
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_a_known_extent_takes_code_away(target, tmp_path):
+def test_a_known_extent_takes_code_away(target):
     fixed = edited(StaticShapes(), SOURCE, "norm", "shape", SAME)
-    after, before = (machine_code(source, "norm", tmp_path, target) for source in (fixed, SOURCE))
+    after, before = (machine_code(source, "norm", target) for source in (fixed, SOURCE))
     assert after.code_bytes <= before.code_bytes
 
 

@@ -88,13 +88,13 @@ def test_an_index_that_cannot_be_written_twice_is_refused(index):
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
 @pytest.mark.parametrize("example", PASSING, ids=[example.name for example in PASSING])
-def test_the_promised_lines_load_through_tma(example, target, tmp_path):
+def test_the_promised_lines_load_through_tma(example, target):
     outcome = TmaPadding().apply(example.subject, ZERO)
     assert isinstance(outcome, Applied)
     loads = {
         line: {remark.where.line for remark in remarks if "TMA Load" in remark.instruction}
         for line, remarks in (
-            (text, remarks_of(text, example.kernel, tmp_path, target)) for text in (example.before, outcome.source)
+            (text, remarks_of(text, example.kernel, target)) for text in (example.before, outcome.source)
         )
     }
     assert not loads[example.before]
