@@ -5,11 +5,10 @@ import pytest
 
 from edit_compilation import machine_code
 from edit_emulation import edited, refused, run
-from kdiag.executors.edits.examples.hoisted_loads import LINES, POSITIONS, gradient, nested
+from kdiag.executors.edits.examples.hoisted_loads import EXAMPLES, LINES, gradient
 from kdiag.executors.edits.hoisted_loads import HoistedLoads
 
-INSIDE = gradient(inside="".join("        " + line for line in LINES))
-NESTED = nested(inside="".join("            " + line for line in POSITIONS))
+INSIDE, NESTED = (example.before for example in EXAMPLES[:2])
 
 
 @pytest.mark.parametrize(("rows", "columns", "blocks"), [(1, 1, 1), (7, 13, 2), (9, 16, 5), (0, 5, 2)])
