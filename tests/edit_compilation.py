@@ -4,21 +4,16 @@ What is read from an array and then used in an index makes it an int32 array.
 """
 
 import ast
-import importlib.util
 import inspect
 import io
 from typing import Any, get_args
 
+from edit_emulation import module_of
 from kdiag.diagnose.compiler.cubin import read_cubin
+from source_text import called
 
 ACCESSES = ("load", "store", "gather", "scatter", "atomic_add", "atomic_max", "atomic_cas")
 TILE, EXTENT = 64, 256
-
-
-def called(node):
-    """The last name of what a call calls, "" for anything else."""
-    function = getattr(node, "func", None)
-    return getattr(function, "attr", getattr(function, "id", ""))
 
 
 def accesses(tree):
@@ -102,39 +97,32 @@ def arguments(function, source):
     return values
 
 
-def compile_to_cubin(source, kernel, folder, target="sm_90"):
+def compile_to_cubin(source, kernel, target="sm_90"):
     """The machine code of a kernel. Raises what the tile compiler raises."""
-    return _compiled(source, kernel, folder, target, "cubin")
+    return _compiled(source, kernel, target, "cubin")
 
 
-def machine_code(source, kernel, folder, target="sm_90"):
+def machine_code(source, kernel, target="sm_90"):
     """What the cubin says of the kernel. Raises what the tile compiler raises."""
-    (found,) = read_cubin(compile_to_cubin(source, kernel, folder, target)).values()
+    (found,) = read_cubin(compile_to_cubin(source, kernel, target)).values()
     return found
 
 
-def remarks_of(source, kernel, folder, target="sm_90"):
+def remarks_of(source, kernel, target="sm_90"):
     """What the tile compiler remarks on a kernel. Raises what it raises."""
     from kdiag.diagnose.compiler.remarks import parse
     from kdiag.diagnose.compiler.tileiras import assemble, find_tileiras
 
-    bytecode = _compiled(source, kernel, folder, target, "tileir_bytecode")
+    bytecode = _compiled(source, kernel, target, "tileir_bytecode")
     return tuple(parse(assemble(find_tileiras(), bytecode, target, 3).remarks))
 
 
-def _compiled(source, kernel, folder, target, output):
+def _compiled(source, kernel, target, output):
     from cuda.tile.compilation import export_kernel
 
     from kdiag.cutile.signature import signature
 
-    path = folder / f"edited_{abs(hash(source))}.py"
-    path.write_text(source)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    function = getattr(module, kernel)
+    function = getattr(module_of(source), kernel)
     values = arguments(function._annotated_function.pyfunc, source)
     buffer = io.BytesIO()
     export_kernel(function, [signature(function, values)], buffer, gpu_code=target, output_format=output)

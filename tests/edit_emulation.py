@@ -69,15 +69,20 @@ def numbers(*shape):
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
 
 
-def edited(edit, source, kernel, variant="", launches=(), **settings):
-    """The source after an edit that has to apply."""
-    outcome = edit.apply(Subject(source, kernel, launches=launches), Variant(edit.id, variant, settings))
+def applied(edit, source, kernel, variant="", launches=(), target="sm_90", **settings):
+    """What an edit that has to apply makes of a source."""
+    outcome = edit.apply(Subject(source, kernel, target, launches), Variant(edit.id, variant, settings))
     assert isinstance(outcome, Applied), outcome
-    return outcome.source
+    return outcome
 
 
-def refused(edit, source, kernel, variant="", launches=(), **settings):
+def edited(*asked, **settings):
+    """The source after an edit that has to apply."""
+    return applied(*asked, **settings).source
+
+
+def refused(edit, source, kernel, variant="", launches=(), target="sm_90", **settings):
     """Why an edit, which must not apply, leaves a source alone."""
-    outcome = edit.apply(Subject(source, kernel, launches=launches), Variant(edit.id, variant, settings))
+    outcome = edit.apply(Subject(source, kernel, target, launches), Variant(edit.id, variant, settings))
     assert isinstance(outcome, Skipped), outcome
     return outcome.reason

@@ -3,7 +3,7 @@
 import cuda.tile as ct
 import torch
 
-from emulator_planted_case import Planted, launched, ramp
+from emulator_planted_case import Planted, both, launched, ramp
 
 
 @ct.kernel
@@ -135,25 +135,21 @@ def locked_add(x, lock, out, released: ct.Constant[bool]):
         ct.atomic_xchg(lock, 0, 0, memory_order=ct.MemoryOrder.RELAXED)
 
 
+def zero():
+    return torch.zeros(1, dtype=torch.int32)
+
+
 def _normalized():
     sums = launched(sum_tiles, 4, ramp(64), torch.empty(4))
     return launched(divide_by_sum, 4, ramp(64), sums, torch.empty(64), 4)
 
 
 def _one_number(kernel, grid, x, *rest):
-    return lambda: launched(kernel, grid, x, *rest, torch.zeros(1, dtype=torch.int32), torch.zeros(4))
+    return lambda: launched(kernel, grid, x, *rest, zero(), torch.zeros(4))
 
 
 def _last_block(kernel):
-    return lambda: launched(kernel, 4, ramp(64), torch.empty(4), torch.zeros(1, dtype=torch.int32), torch.empty(1))
-
-
-def _locked(released):
-    return lambda: launched(locked_add, 4, ramp(64), torch.zeros(1, dtype=torch.int32), torch.zeros(16), released)
-
-
-def _marked(once):
-    return lambda: launched(mark_done, 4, ramp(64), torch.empty(64), torch.zeros(1, dtype=torch.int32), once)
+    return lambda: launched(kernel, 4, ramp(64), torch.empty(4), zero(), torch.empty(1))
 
 
 RELAXED = last_block_sums(ct.MemoryOrder.RELAXED)
@@ -164,17 +160,20 @@ PLANTED = (
         lambda: launched(split_sum_added, (3, 2), ramp(3, 32), torch.zeros(3), 16),
         ramp(3, 32).sum(1), array="out",
     ),
-    Planted("flag that every block sets", (mark_done,), _marked(False), _marked(True), ramp(64) * 2, array="done", element=(0,)),
+    Planted(
+        "flag that every block sets", (mark_done,),
+        *both(mark_done, 4, lambda once: (ramp(64), torch.empty(64), zero(), once), False, True),
+        ramp(64) * 2, array="done", element=(0,),
+    ),
     Planted(
         "two elements of a tile in one place", (bucketed,),
         lambda: launched(bucketed, 1, ramp(16), torch.zeros(4)),
         lambda: launched(bucket_sums, 1, ramp(16), torch.zeros(4)),
-        ramp(4, 4).sum(0), (0, 0, 0), "out", (0,), "several times, with different values",
+        ramp(4, 4).sum(0), 0, "out", (0,), "several times, with different values",
     ),
     Planted(
         "tiles that overlap", (overlapping,),
-        lambda: launched(overlapping, 3, torch.zeros(48), torch.zeros(48), 12),
-        lambda: launched(overlapping, 3, torch.zeros(48), torch.zeros(48), 16),
+        *both(overlapping, 3, lambda step: (torch.zeros(48), torch.zeros(48), step), 12, 16),
         torch.arange(3).repeat_interleave(16).float(), array="out",
     ),
     Planted(
@@ -203,6 +202,8 @@ PLANTED = (
         _last_block(last_block_sums(ct.MemoryOrder.ACQ_REL)), torch.tensor([2080.0]), array="partial",
     ),
     Planted(
-        "lock without a release", (locked_add,), _locked(False), _locked(True), ramp(64).reshape(4, 16).sum(0), array="out",
+        "lock without a release", (locked_add,),
+        *both(locked_add, 4, lambda free: (ramp(64), zero(), torch.zeros(16), free), False, True),
+        ramp(64).reshape(4, 16).sum(0), array="out",
     ),
 )  # fmt: skip

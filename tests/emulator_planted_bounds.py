@@ -3,7 +3,7 @@
 import cuda.tile as ct
 import torch
 
-from emulator_planted_case import Planted, launched, ramp
+from emulator_planted_case import Planted, both, launched, ramp
 
 ZERO = ct.PaddingMode.ZERO
 
@@ -85,10 +85,6 @@ def _double(kernel, grid, *rest):
     return lambda: launched(kernel, grid, ramp(100), torch.empty(100), *rest, 16)
 
 
-def _swizzled(rest):
-    return lambda: launched(swizzled_copy, 35, ramp(28, 20), torch.empty(28, 20), 7, 5, 4, rest)
-
-
 TWICE = ramp(100) * 2
 PLANTED = (
     Planted(
@@ -103,30 +99,30 @@ PLANTED = (
     ),
     Planted(
         "grid one block too long", (double_past_the_end,), _double(double_past_the_end, 8),
-        _double(double_past_the_end, 7), TWICE, block=(7, 0, 0), array="x", element=(112,),
+        _double(double_past_the_end, 7), TWICE, block=7, array="x", element=(112,),
     ),
     Planted(
         "load at an element for a tile", (load_at_an_element,), _double(load_at_an_element, 7), _double(double, 7),
-        TWICE, block=(1, 0, 0), array="x", element=(256,),
+        TWICE, block=1, array="x", element=(256,),
     ),
     Planted(
         "store at an element for a tile", (store_at_an_element,), _double(store_at_an_element, 7),
-        _double(double, 7), TWICE, block=(1, 0, 0), array="out", element=(256,),
+        _double(double, 7), TWICE, block=1, array="out", element=(256,),
     ),
     Planted(
         "load past the row without a check", (load_unchecked,),
-        lambda: launched(load_unchecked, 7, ramp(4, 100), torch.zeros(1, 100), 16),
-        lambda: launched(load_unchecked, 7, ramp(4, 112), torch.zeros(1, 112), 16),
-        ramp(1, 112) * 2, block=(6, 0, 0), array="x", element=(0, 100),
+        *both(load_unchecked, 7, lambda width: (ramp(4, width), torch.zeros(1, width), 16), 100, 112),
+        ramp(1, 112) * 2, block=6, array="x", element=(0, 100),
     ),
     Planted(
-        "store past the end without a check", (store_unchecked,), _double(store_unchecked, 7),
-        lambda: launched(store_unchecked, 7, ramp(112), torch.empty(112), 16), ramp(112) * 2,
-        block=(6, 0, 0), array="out", element=(100,),
+        "store past the end without a check", (store_unchecked,),
+        *both(store_unchecked, 7, lambda size: (ramp(size), torch.empty(size), 16), 100, 112), ramp(112) * 2,
+        block=6, array="out", element=(100,),
     ),
     Planted(
-        "swizzle without the rest of the last group", (swizzled_copy,), _swizzled(False), _swizzled(True),
-        ramp(28, 20), block=(23, 0, 0), array="x", element=(28, 0),
+        "swizzle without the rest of the last group", (swizzled_copy,),
+        *both(swizzled_copy, 35, lambda rest: (ramp(28, 20), torch.empty(28, 20), 7, 5, 4, rest), False, True),
+        ramp(28, 20), block=23, array="x", element=(28, 0),
     ),
     Planted(
         "persistent loop that ends early", (persistent,), _double(persistent, 3, 7 - 1), _double(persistent, 3, 7),
@@ -134,6 +130,6 @@ PLANTED = (
     ),
     Planted(
         "grid-stride loop over elements", (stride_over_elements,), _double(stride_over_elements, 4, 100),
-        _double(stride_over_elements, 4, 7), TWICE, block=(3, 0, 0), array="x", element=(112,),
+        _double(stride_over_elements, 4, 7), TWICE, block=3, array="x", element=(112,),
     ),
 )  # fmt: skip

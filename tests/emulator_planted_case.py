@@ -21,7 +21,8 @@ Places = frozenset[tuple[str, str, int]]
 class Planted:
     """`wrong` and `right` launch kernels of `kernels` and give the output; `expected` is what it should be.
 
-    `block`, `element` and `says` are of a fault that is reported when the blocks run in order, where they are known.
+    `block` (its number on the first axis), `element` and `says` are of a fault that is reported when the blocks run in
+    order, where they are known.
     """
 
     name: str
@@ -29,7 +30,7 @@ class Planted:
     wrong: Callable[[], torch.Tensor]
     right: Callable[[], torch.Tensor]
     expected: torch.Tensor
-    block: tuple[int, int, int] | None = None
+    block: int | None = None
     array: str | None = None
     element: tuple[int, ...] | None = None
     says: str = ""
@@ -51,6 +52,11 @@ def launched(kernel, grid, *arguments):
     """Launch a kernel and give its parameter `out`."""
     ct.launch(torch.cuda.current_stream(), grid if isinstance(grid, tuple) else (grid,), kernel, arguments)
     return arguments[list(inspect.signature(kernel._pyfunc).parameters).index("out")]
+
+
+def both(kernel, grid, make, *pair):
+    """The wrong and the right launch of a kernel, whose arguments `make` makes of each of the pair."""
+    return [lambda each=each: launched(kernel, grid, *make(each)) for each in pair]
 
 
 def ramp(*shape):

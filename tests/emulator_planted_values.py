@@ -3,7 +3,7 @@
 import cuda.tile as ct
 import torch
 
-from emulator_planted_case import Planted, launched, ramp
+from emulator_planted_case import Planted, both, launched, ramp
 
 PAD = ct.PaddingMode
 
@@ -133,10 +133,6 @@ def _integers(*values):
     return torch.tensor(values, dtype=torch.int32)
 
 
-def _accumulated(start):
-    return lambda: launched(accumulate, 2, ramp(3, 32), start(32), 3)
-
-
 def _scratch(slots):
     def run():
         scratch = launched_into(partial_sums, 3, ramp(48), torch.empty(slots))
@@ -156,10 +152,6 @@ def _chosen(count):
         return launched(gather_rows, 3, ramp(3, 16), chosen, torch.empty(3, 16))
 
     return run
-
-
-def _flagged(flags):
-    return lambda: launched(double_if, 4, ramp(64), flags(4, dtype=torch.int32), torch.empty(64))
 
 
 def _rows(kernel, *rest, shape=(3,)):
@@ -187,60 +179,60 @@ ROWS = ramp(3, 12) / 36
 PLANTED = (
     Planted(
         "atomic sum into empty memory", (accumulate_atomically,),
-        lambda: launched(accumulate_atomically, 3, ramp(3, 16), torch.empty(16)),
-        lambda: launched(accumulate_atomically, 3, ramp(3, 16), torch.zeros(16)),
+        *both(accumulate_atomically, 3, lambda start: (ramp(3, 16), start(16)), torch.empty, torch.zeros),
         ramp(3, 16).sum(0), array="out", says="reaches an atomic update",
     ),
     Planted(
-        "accumulation into empty memory", (accumulate,), _accumulated(torch.empty), _accumulated(torch.zeros),
-        ramp(3, 32).sum(0), block=(0, 0, 0), array="out", element=(0,), says="element [0] of out",
+        "accumulation into empty memory", (accumulate,),
+        *both(accumulate, 2, lambda start: (ramp(3, 32), start(32), 3), torch.empty, torch.zeros),
+        ramp(3, 32).sum(0), block=0, array="out", element=(0,), says="element [0] of out",
     ),
     Planted(
         "scratch that is written in part", (partial_sums, sum_scratch), _scratch(4), _scratch(3), torch.tensor([1176.0]),
-        block=(0, 0, 0), array="out", element=(0,), says="element [3] of scratch",
+        block=0, array="out", element=(0,), says="element [3] of scratch",
     ),
     Planted(
         "row numbers that nobody wrote", (choose_rows, gather_rows), _chosen(2), _chosen(3), ramp(3, 16).flip(0),
-        block=(2, 0, 0), says="element [2] of chosen",
+        block=2, says="element [2] of chosen",
     ),
     Planted(
-        "flags that nobody wrote", (double_if,), _flagged(torch.empty), _flagged(torch.ones), ramp(64) * 2, block=(0, 0, 0),
-        says="element [0] of flags",
+        "flags that nobody wrote", (double_if,),
+        *both(double_if, 4, lambda made: (ramp(64), made(4, dtype=torch.int32), torch.empty(64)),
+              torch.empty, torch.ones),
+        ramp(64) * 2, block=0, says="element [0] of flags",
     ),
     Planted(
         "sum over a partial tile", (SUMS,), _rows(SUMS), _rows(row_sums(PAD.ZERO)), ROWS.sum(1),
-        block=(0, 0, 0), array="out", element=(0,),
+        block=0, array="out", element=(0,),
     ),
     Planted(
         "softmax over a partial tile", (SOFTMAX,), _rows(SOFTMAX, shape=(3, 12)),
-        _rows(softmax(PAD.NEG_INF), shape=(3, 12)), ROWS.softmax(1), block=(0, 0, 0), array="out", element=(0, 0),
+        _rows(softmax(PAD.NEG_INF), shape=(3, 12)), ROWS.softmax(1), block=0, array="out", element=(0, 0),
     ),
     Planted(
         "mask that reaches one too far", (masked_sums,), _rows(masked_sums, 1), _rows(masked_sums, 0), ROWS.sum(1),
-        block=(0, 0, 0), array="out", element=(0,),
+        block=0, array="out", element=(0,),
     ),
     Planted(
         "product over a partial tile", (MATMUL,), _product(MATMUL), _product(matmul(PAD.ZERO)), torch.full((20, 24), 40.0),
-        block=(0, 0, 0), array="out", element=(0, 0),
+        block=0, array="out", element=(0, 0),
     ),
     Planted(
         "padding as an index", (count_tile,), _counted(count_tile), _counted(count_gathered),
-        torch.ones(12, dtype=torch.int32), block=(0, 0, 0),
+        torch.ones(12, dtype=torch.int32), block=0,
     ),
     Planted(
-        "mean of an empty group", (group_means,), _means(0), _means(1), _integers(3, 0, 2), block=(1, 0, 0), array="out",
+        "mean of an empty group", (group_means,), _means(0), _means(1), _integers(3, 0, 2), block=1, array="out",
         element=(1,),
     ),
     Planted(
         "multiple that is none", (start_from_multiple,),
-        lambda: launched(start_from_multiple, 1, ramp(32), 12, torch.empty(16)),
-        lambda: launched(start_from_multiple, 1, ramp(32), 16, torch.empty(16)),
-        ramp(32)[16:], block=(0, 0, 0), says="12 is divisible by 8",
+        *both(start_from_multiple, 1, lambda first: (ramp(32), first, torch.empty(16)), 12, 16),
+        ramp(32)[16:], block=0, says="12 is divisible by 8",
     ),
     Planted(
         "assertion that fails", (log_of_positive,),
-        lambda: launched(log_of_positive, 2, ramp(32) - 20, torch.empty(32)),
-        lambda: launched(log_of_positive, 2, torch.full((32,), 4.0), torch.empty(32)),
-        torch.full((32,), 2.0), block=(0, 0, 0), says="not positive",
+        *both(log_of_positive, 2, lambda x: (x, torch.empty(32)), ramp(32) - 20, torch.full((32,), 4.0)),
+        torch.full((32,), 2.0), block=0, says="not positive",
     ),
 )  # fmt: skip

@@ -131,8 +131,7 @@ def test_a_file_without_a_kernel(tmp_path, text, capsys):
 
 def test_a_byte_order_mark_is_named(softmax, capsys):
     softmax.write_bytes(b"\xef\xbb\xbf" + softmax.read_bytes())
-    assert run(["apply", "softmax.py", "H"]) == 1
-    assert "byte order mark; save it as UTF-8 without one" in capsys.readouterr().err
+    refusal(capsys, ["apply", "softmax.py", "H"], 1, "byte order mark; save it as UTF-8 without one")
 
 
 def test_the_list(softmax, capsys):

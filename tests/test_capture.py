@@ -1,7 +1,6 @@
 """What is recorded of a workload without a GPU, and that the signature is the one the run time gives the launch."""
 
 import sys
-from collections.abc import Callable
 
 import pytest
 
@@ -15,51 +14,11 @@ import cuda.tile as ct
 
 from kdiag import workload as workloads
 from kdiag.cutile.signature import signature
-from kdiag.diagnose.capture.workload import Captured, capture
+from kdiag.diagnose.capture.workload import capture
 from kdiag.errors import UsageError, WorkloadError
 from kdiag.records import ArrayArgument, ScalarArgument
 from recorded_reports import LEAN, needs_data
-
-KERNEL = """
-import cuda.tile as ct
-import torch
-
-@ct.kernel
-def double(x, y, TILE: ct.Constant[int]):
-    i = ct.bid(0)
-    ct.store(y, (i,), tile=ct.load(x, (i,), (TILE,)) * 2)
-
-def wrapper(x):
-    y = torch.empty_like(x)
-    {body}
-    return y
-"""
-LAUNCH = "ct.launch(torch.cuda.current_stream(), (ct.cdiv(x.numel(), 256), 1, 1), double, (x, y, 256))"
-WORKLOAD = """
-import torch
-
-KERNEL_FILE = "kernel.py"
-
-def configs():
-    return [{{"n": 1000}}, {{"n": {large}}}]
-
-def make_inputs(config, device, seed):
-    {inputs}
-
-def run(module, inputs):
-    return module.wrapper(inputs)
-
-def reference(inputs):
-    return inputs * 2
-
-def bytes_moved(config):
-    return 8 * config["n"]
-
-def flops(config):
-    return config["n"]
-"""
-INPUTS = 'return torch.ones(config["n"], device=device)'
-Record = Callable[..., tuple[Captured, ...]]
+from scaled_vector import INPUTS, KERNEL, LAUNCH, WORKLOAD
 
 
 @pytest.fixture
@@ -67,9 +26,10 @@ def record(tmp_path, monkeypatch):
     """Capture the launches of a workload written from a wrapper's body and the making of its input."""
     monkeypatch.setattr(sys, "path", list(sys.path))
 
-    def run(body=LAUNCH, *, inputs=INPUTS, large=4096, target="sm_90"):
-        (tmp_path / "kernel.py").write_text(KERNEL.format(body=body.replace("\n", "\n    ")))
-        (tmp_path / "workload.py").write_text(WORKLOAD.format(inputs=inputs.replace("\n", "\n    "), large=large))
+    def run(body=LAUNCH, *, inputs=INPUTS, large=100, target="sm_90"):
+        (tmp_path / "scale.py").write_text(KERNEL.replace(LAUNCH, body.replace("\n", "\n    ")))
+        text = WORKLOAD.replace(INPUTS, inputs.replace("\n", "\n    ")).replace("100", str(large))
+        (tmp_path / "workload.py").write_text(text)
         described = workloads.read(tmp_path / "workload.py")
         return capture(described, described.kernel_file, target)
 
@@ -154,21 +114,21 @@ def test_a_kernel_takes_as_many_arguments_as_it_has_parameters():
 
 def test_every_configuration_is_recorded_with_its_arguments(record):
     first, second = (one.launch for one in record())
-    assert (first.kernel, first.grid, first.configuration) == ("double", (4, 1, 1), 0)
-    assert (second.grid, second.configuration) == ((16, 1, 1), 1)
+    assert (first.kernel, first.grid, first.configuration) == ("scale_kernel", (2, 1, 1), 0)
+    assert (second.grid, second.configuration) == ((4, 1, 1), 1)
     assert first.arguments == (
-        ArrayArgument("x", "float32", (1000,), (1,), 16),
-        ArrayArgument("y", "float32", (1000,), (1,), 16),
-        ScalarArgument("TILE", 256, constant=True),
+        ArrayArgument("x", "float32", (64,), (1,), 16),
+        ArrayArgument("y", "float32", (64,), (1,), 16),
+        ScalarArgument("TILE", 32, constant=True),
     )
 
 
 def test_inputs_larger_than_any_memory_cost_nothing(record):
     generated = (
         "generator = torch.Generator(device=device).manual_seed(seed)\n"
-        'return torch.randn(config["n"], generator=generator, device=device)'
+        'return {"x": torch.randn(config["n"], generator=generator, device=device)}'
     )
-    assert record(inputs=generated, large=2**31 - 1)[1].launch.grid == (2**23, 1, 1)
+    assert record(inputs=generated, large=2**31 - 1)[1].launch.grid == (2**26, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -179,23 +139,23 @@ def test_inputs_larger_than_any_memory_cost_nothing(record):
         f"scratch = torch.zeros(4, device=x.device); y = scratch.to('cuda:0').new_empty(x.shape)\n{LAUNCH}",
         f"from cuda.tile import launch\n{LAUNCH.removeprefix('ct.')}",
         f"if x.sum().item() < 0: raise SystemExit\n{LAUNCH}",
-        f"{LAUNCH.replace('double,', 'double.replace_hints(occupancy=2),')}",
+        f"{LAUNCH.replace('scale_kernel,', 'scale_kernel.replace_hints(occupancy=2),')}",
         f"x = torch.ones(x.numel()).cuda()\n{LAUNCH}",
         "grid = lambda c: (ct.cdiv(x.numel(), c[0]), 1, 1)\n"
-        "best = ct.tune.exhaustive_search([(256,), (512,)], torch.cuda.current_stream(), grid, double, None).best\n"
-        f"{LAUNCH.replace('256))', 'best.config[0]))')}",
+        "best = ct.tune.exhaustive_search([(32,), (64,)], torch.cuda.current_stream(), grid, scale_kernel, None).best\n"
+        f"{LAUNCH.replace('32))', 'best.config[0]))')}",
     ],
     ids=["asserts", "device", "scratch", "import", "values", "hints", "cuda", "tune"],
 )
 def test_what_wrappers_do_on_a_gpu_works_here(record, body):
     launches = [one.launch for one in record(body)]
-    assert [launch.grid for launch in launches] == [(4, 1, 1), (16, 1, 1)]
-    assert all(launch.arguments[2] == ScalarArgument("TILE", 256, constant=True) for launch in launches)
+    assert [launch.grid for launch in launches] == [(2, 1, 1), (4, 1, 1)]
+    assert all(launch.arguments[2] == ScalarArgument("TILE", 32, constant=True) for launch in launches)
 
 
 def test_grids_by_the_number_of_multiprocessors(record):
     count = "torch.cuda.get_device_properties(x.device).multi_processor_count"
-    body = LAUNCH.replace("(ct.cdiv(x.numel(), 256), 1, 1)", f"({count},)")
+    body = LAUNCH.replace("(-(-x.numel() // 32), 1, 1)", f"({count},)")
     assert record(body)[0].launch.grid == (132,)
     assert record(body, target="sm_80")[0].launch.grid == (108,)
 
@@ -211,6 +171,6 @@ def test_a_workload_that_launches_nothing_and_a_card_nobody_knows(record):
     with pytest.raises(WorkloadError, match="launches no cuTile kernel"):
         record("pass")
     with pytest.raises(WorkloadError, match=r"no @ct\.kernel"):
-        record(LAUNCH.replace("double", "wrapper"))
+        record(LAUNCH.replace("scale_kernel", "scale"))
     with pytest.raises(UsageError, match="sm_77"):
         record(target="sm_77")

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from kdiag.diagnose.classify import DECISIVE, classify
 from kdiag.diagnose.metrics import DERIVED, with_derived
 from kdiag.records import Evidence, Place, number
+from kdiag.rules import cause_page, load_references
 from kdiag.rules.load_causes import load_causes
 from kdiag.rules.load_metrics import load_metrics
 
@@ -130,3 +131,18 @@ def test_every_observation_that_causes_ask_for_is_made():
     made |= {NAME, "work.bytes", "work.flops", "timing.pct_of_copy_bandwidth", "timing.pct_of_tensor_peak"}
     asked = {name for name in METRICS if name.startswith(OBSERVED_ELSEWHERE)}
     assert asked <= made
+
+
+def test_every_cause_has_its_page():
+    pages = {name: page for name, page in load_references.load().items() if page.kind == "cause"}
+    assert pages.keys() == RULES.keys()
+    for name, rule in RULES.items():
+        assert pages[name].title == rule.title
+        assert list(pages[name].sections)[1:3] == ["What it is", "What to do"]
+
+
+def test_page_says_what_counts_and_why():
+    page = cause_page.render(RULES["barrier"])
+    assert "a cause of the class **latency**" in page
+    assert "| `barrier_pct` | 20 | 45 | for it | Reductions of good kernels" in page
+    assert "* **not this**: row softmax with two reductions" in page

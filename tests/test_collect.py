@@ -12,7 +12,7 @@ from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import UsageError
 from kdiag.executors.ncu import collect as collecting
 from kdiag.executors.ncu import output as ncu_output
-from kdiag.executors.ncu.collect import NoCounters, Waiting, collect, prepare, profile_command
+from kdiag.executors.ncu.collect import collect, prepare, profile_command
 from kdiag.executors.ncu.command import NcuOptions
 from kdiag.executors.ncu.failures import (
     ApplicationFailed,
@@ -195,7 +195,6 @@ def test_a_workload_without_counters(machine, monkeypatch, play, kernels, says):
     monkeypatch.setattr(sys, "executable", "/bin/true")
     machine.plays(play, *kernels)
     answer = collect(workload(machine.folder), Path("k.py"), "softmax_kernel", ("a",), machine.report)
-    assert isinstance(answer, NoCounters)
     assert says in answer.reason
 
 
@@ -207,8 +206,6 @@ def test_a_profile_that_waits_is_told_its_source_and_ends_with_whoever_started_i
     machine.plays("good", SOFTMAX, SOFTMAX)
     waiting = prepare(workload(machine.folder), "softmax_kernel", ("a",), machine.report)
     forgotten = prepare(workload(machine.folder), "softmax_kernel", ("a",), machine.folder / "other.ncu-rep")
-    assert isinstance(waiting, Waiting)
-    assert isinstance(forgotten, Waiting)
     pid = forgotten.started.process.pid
     del forgotten
     assert ended(pid)

@@ -9,13 +9,6 @@ from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.records import CompileFailure
 
 pytestmark = pytest.mark.compiler
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("KDIAG_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "kdiag-cache"))
-
-
 TIMEOUT_S = 120.0
 
 
@@ -48,21 +41,10 @@ def value(compilation, name):
     return from_compilation(compilation)[name].value
 
 
-def test_a_float32_product_falls_back_to_fma_at_its_line(tmp_path):
-    answer = compiled("matmul_fp32", tmp_path)
-    assert not isinstance(answer, CompileFailure)
-    evidence = from_compilation(answer)["compile.mma_off_tensor_cores"]
-    lines = (tmp_path / "0" / "matmul.py").read_text().splitlines()
-    assert evidence.value == 1
-    assert evidence.where is not None
-    assert "ct.mma(" in lines[evidence.where.line - 1]
-    assert value(answer, "compile.tma_loads") == 2
-
-
 def test_the_tile_that_spills_and_the_hint_that_cures_it(tmp_path):
     wide, hint = ("TILE_N = 128", "TILE_N = 256"), ("@ct.kernel", "@ct.kernel(num_worker_warps=8)")
     plain, spilling, cured = variants("matmul_bf16", tmp_path, (), (wide,), (wide, hint))
-    assert value(plain, "compile.stack_bytes") == 0
+    assert (value(plain, "compile.stack_bytes"), value(plain, "compile.tma_loads")) == (0, 2)
     assert value(spilling, "compile.stack_bytes") == 1808
     assert value(cured, "compile.stack_bytes") == 0
 
@@ -70,23 +52,8 @@ def test_the_tile_that_spills_and_the_hint_that_cures_it(tmp_path):
 def test_comments_and_line_numbers_do_not_change_the_code_hash(tmp_path):
     comment = ("import torch", "import torch\n\n# a comment\n")
     plain, moved = variants("softmax", tmp_path, (), (comment,))
-    assert not isinstance(plain, CompileFailure)
-    assert not isinstance(moved, CompileFailure)
     assert [item.code_hash for item in plain] == [item.code_hash for item in moved]
     assert [item.launch.grid for item in plain] == [(32768, 1, 1), (65536, 1, 1)]
-
-
-def test_a_rejected_tma_load_gives_the_compilers_reason(tmp_path):
-    answer = compiled(
-        "softmax",
-        tmp_path,
-        (
-            'ct.gather(x, (row, columns), check_bounds=True, padding_value=-float("inf"))',
-            "ct.reshape(ct.load(x, (row, 0), (1, TILE), padding_mode=ct.PaddingMode.NEG_INF), (TILE,))",
-        ),
-    )
-    assert not isinstance(answer, CompileFailure)
-    assert "TMA only supports zero padding" in from_compilation(answer)["compile.tma_loads_rejected"].text
 
 
 def test_variants_that_do_not_compile_are_records_and_harm_no_other(tmp_path):
@@ -94,21 +61,18 @@ def test_variants_that_do_not_compile_are_records_and_harm_no_other(tmp_path):
     failing = ("import torch", "import torch\nraise SystemError('no')")
     dying = ("import torch", "import os, torch\nos.kill(os.getpid(), 11)")
     *failed, good = variants("softmax", tmp_path, (unknown,), (failing,), (dying,), ())
-    assert [answer.kind for answer in failed if isinstance(answer, CompileFailure)] == ["error", "error", "crash"]
-    assert all(isinstance(answer, CompileFailure) and answer.message for answer in failed)
+    assert [answer.kind for answer in failed] == ["error", "error", "crash"]
+    assert all(answer.message for answer in failed)
     assert not isinstance(good, CompileFailure)
 
 
 def test_a_variant_that_hangs_is_ended(tmp_path):
     sleeping = ("import torch", "import time, torch\ntime.sleep(60)")
-    answer = compiled("softmax", tmp_path, sleeping, timeout_s=3)
-    assert isinstance(answer, CompileFailure)
-    assert answer.kind == "timeout"
+    assert compiled("softmax", tmp_path, sleeping, timeout_s=3).kind == "timeout"
 
 
 def test_front_end_and_compiler_name_the_place_of_an_error(tmp_path):
     wrong_rank = compiled("softmax", tmp_path, ("(row, columns), check", "(row,), check"))
-    assert isinstance(wrong_rank, CompileFailure)
     assert (wrong_rank.kind, wrong_rank.kernel) == ("error", "softmax_kernel")
     assert "(softmax.py:11)" in wrong_rank.message
 
@@ -117,7 +81,6 @@ def test_hints_make_a_different_kernel_and_the_same_hints_the_same(tmp_path):
     launch = "    ct.launch(torch.cuda.current_stream(), (rows, 1, 1), softmax_kernel, (x, y, tile))\n"
     again = launch + launch.replace("softmax_kernel,", "softmax_kernel.replace_hints(occupancy=8),")
     answer = compiled("softmax", tmp_path, (launch, launch + again))
-    assert not isinstance(answer, CompileFailure)
     assert [each.launch.configuration for each in answer] == [0, 0, 0, 1, 1, 1]
     plain, same, hinted, *_ = answer
     assert plain.code_hash == same.code_hash != hinted.code_hash
@@ -140,16 +103,12 @@ def test_what_was_compiled_is_not_compiled_again_until_its_entry_is_damaged(tmp_
 def test_the_same_source_in_another_folder_is_known(tmp_path, monkeypatch):
     monkeypatch.setenv("KDIAG_CACHE_DIR", str(tmp_path / "cache"))
     first, second = variants("vector_add", tmp_path, (), ())
-    assert not isinstance(first, CompileFailure)
-    assert not isinstance(second, CompileFailure)
     assert first[0].code_hash == second[0].code_hash
     assert len(list((tmp_path / "cache" / "compilations").iterdir())) == 1
 
 
 def test_a_compiled_launch_has_its_threads_occupancy_and_instructions(tmp_path):
-    answer = compiled("vector_add", tmp_path)
-    assert not isinstance(answer, CompileFailure)
-    (launch,) = answer
+    (launch,) = compiled("vector_add", tmp_path)
     assert (launch.threads, launch.occupancy_pct, launch.limited_by) == (128, 100.0, "warps")
     assert launch.instructions["fp32"] > 0
     assert 16 * sum(launch.instructions.values()) <= launch.code_bytes
@@ -159,7 +118,6 @@ def test_the_resources_are_those_that_the_profiler_saw_on_the_card(tmp_path):
     """The report beside the example was recorded on an H200; another compiler may use other registers."""
     ncu_report = pytest.importorskip("ncu_report")
     answer = compiled("softmax", tmp_path)
-    assert not isinstance(answer, CompileFailure)
     seen = ncu_report.load_report(str(EXAMPLES / "softmax" / "softmax.ncu-repz"))[0][0]
     registers, threads, shared, occupancy = (
         seen.metric_by_name(metric).value()

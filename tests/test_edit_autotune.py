@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,12 +15,12 @@ ct = pytest.importorskip("cuda.tile")
 import edit_emulation
 from edit_emulation import refused
 from kdiag.executors.edits.autotune import Autotune
-from kdiag.executors.edits.base import Applied, Subject
+from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.examples.autotune import BEFORE, HEAD
 from kdiag.executors.edits.examples.autotune_legacy import LEGACY
 from kdiag.executors.edits.examples.autotune_spaces import BEFORE as PRODUCT
 from kdiag.executors.emulator import emulate
-from kdiag.records import ArrayArgument, Launch, TuningSpace, Variant
+from kdiag.records import ArrayArgument, Launch, TuningSpace
 
 pytestmark = pytest.mark.slow
 
@@ -43,12 +44,8 @@ def run(x):
 CHOSEN = {"TILE_M": 128, "TILE_N": 64, "TILE_K": 32, "num_ctas": 2, "occupancy": 1}
 
 
-def edited(source, kernel, name, target="sm_90", **settings):
-    outcome = Autotune().apply(Subject(source, kernel, target), Variant("C", name, settings))
-    assert isinstance(outcome, Applied), outcome
-    return outcome.source
-
-
+edited = partial(edit_emulation.edited, Autotune())
+assert_near = partial(torch.testing.assert_close, atol=2e-2, rtol=1e-2)
 module_of = edit_emulation.module_of.__wrapped__  # fresh for every call: what a search found is kept in the module
 
 
@@ -139,7 +136,7 @@ def test_another_space_computes_the_same(variant, monkeypatch):
     with searching(monkeypatch) as searches:
         plain, _ = product(module_of(PRODUCT))
         other, expected = product(module_of(edited(PRODUCT, "product", variant)))
-    torch.testing.assert_close(other, expected, atol=2e-2, rtol=1e-2)
+    assert_near(other, expected)
     assert torch.equal(plain, other)
     before, after = searches.spaces
     assert after[0] == before[0]
@@ -162,7 +159,7 @@ def test_another_card_gets_the_space_as_it_was(variant, monkeypatch):
 
 
 def test_before_sm_90_clusters_go(monkeypatch):
-    source = edited(PRODUCT, "product", "narrow", "sm_80")
+    source = edited(PRODUCT, "product", "narrow", target="sm_80")
     with searching(monkeypatch, "sm_80") as searches:
         product(module_of(source))
     assert all(config.num_ctas == 1 for config in searches.spaces[0])
@@ -174,7 +171,7 @@ def test_a_frozen_launch_does_not_search_and_is_the_same(monkeypatch):
         result, expected = product(module_of(frozen))
     assert searches.spaces == []
     assert searches.replaced == [{"num_ctas": 2, "occupancy": 1}]
-    torch.testing.assert_close(result, expected, atol=2e-2, rtol=1e-2)
+    assert_near(result, expected)
 
 
 def test_a_configuration_that_the_space_does_not_hold_is_not_launched(monkeypatch):
@@ -197,11 +194,10 @@ def test_what_launches_found_is_frozen_by_shape(monkeypatch):
     both = (CHOSEN, CHOSEN | {"TILE_N": 256})
     subject = Subject(PRODUCT, "product", launches=(launched(70, 0, both), launched(80, 1, both)))
     (variant,) = [v for v in Autotune().variants(subject) if v.name == "freeze"]
-    outcome = Autotune().apply(subject, variant)
-    assert isinstance(outcome, Applied), outcome
-    assert "_PRODUCT_FROZEN.get((tuple(a.shape), tuple(b.shape), tuple(c.shape),))" in outcome.source
+    frozen = Autotune().apply(subject, variant).source
+    assert "_PRODUCT_FROZEN.get((tuple(a.shape), tuple(b.shape), tuple(c.shape),))" in frozen
     with searching(monkeypatch) as searches:
-        module = module_of(outcome.source)
+        module = module_of(frozen)
         product(module)
         assert searches.spaces == []
         module.run(torch.ones(90, 40), torch.ones(40, 130), torch.empty(90, 130))
@@ -228,7 +224,7 @@ def test_the_old_tuner_is_exchanged(monkeypatch):
         result, expected = product(module)
         product(module, seed=2)
     assert len(searches.spaces) == len(searches.replaced) == 1
-    torch.testing.assert_close(result, expected, atol=2e-2, rtol=1e-2)
+    assert_near(result, expected)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import pytest
 
+from edit_compilation import compile_to_cubin
+from edit_emulation import module_of
 from kdiag.executors.edits.examples.batch_copies import BATCHED, BATCHED_ROWS, CASTS, FIRST_ROWS
 
 torch = pytest.importorskip("torch")
@@ -10,7 +12,6 @@ pytest.importorskip("cuda.tile")
 
 def launches(source, sources, results):
     """How many launches the wrapper makes."""
-    from edit_emulation import module_of
     from kdiag.executors.emulator import emulate
 
     with emulate() as emulation:
@@ -65,16 +66,4 @@ def test_a_result_that_a_later_item_reads_runs_one_by_one():
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
 def test_the_kernel_over_lists_compiles(target):
-    import io
-
-    from cuda.tile.compilation import export_kernel
-
-    from edit_emulation import module_of
-    from kdiag.cutile.signature import signature
-
-    kernel = module_of(BATCHED).cast_kernel_batched
-    lists = [[torch.empty(n, dtype=dtype, device="meta") for n in (64, 100)] for dtype in (torch.float32, torch.half)]
-    cubin = io.BytesIO()
-    called = signature(kernel, [*lists, 2.0, 1024])
-    export_kernel(kernel, [called], cubin, gpu_code=target, output_format="cubin")
-    assert cubin.getvalue().startswith(b"\x7fELF")
+    assert compile_to_cubin(BATCHED, "cast_kernel_batched", target).startswith(b"\x7fELF")

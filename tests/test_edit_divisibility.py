@@ -6,11 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edit_compilation import machine_code
-from edit_emulation import edited, launched, module_of, numbers
-from kdiag.executors.edits.base import Skipped, Subject
+from edit_emulation import edited, launched, module_of, numbers, refused
 from kdiag.executors.edits.divisibility import Divisibility
 from kdiag.executors.edits.examples.divisibility import _rows, _window
-from kdiag.records import Variant
 
 pytest.importorskip("cuda.tile")
 ROWS, WINDOW = _rows(declared=False), _window(declared=False)
@@ -49,10 +47,10 @@ def test_a_guard_that_is_wrong_is_caught():
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_rows_of_a_divisible_stride_take_less_code(target, tmp_path, monkeypatch):
+def test_rows_of_a_divisible_stride_take_less_code(target, monkeypatch):
     monkeypatch.setattr("edit_compilation.TILE", 1024)  # several elements for each thread
     declared = edited(Divisibility(), ROWS, "double", "stride")
-    after, before = (machine_code(source, "double", tmp_path, target) for source in (declared, ROWS))
+    after, before = (machine_code(source, "double", target) for source in (declared, ROWS))
     assert after.code_bytes < before.code_bytes
 
 
@@ -62,12 +60,13 @@ def test_rows_of_a_divisible_stride_take_less_code(target, tmp_path, monkeypatch
         ("    place =", "    stride = stride + 0\n    place =", "the kernel assigns stride anew"),
         ("stride: int", "stride: float", "no run-time scalar"),
         ("(x, y, stride, 64)", "(x, y, *[stride], 64)", "are unpacked"),
-        ("    ct.launch(", "    return ct.launch(", None),
         ("rows, stride):", "rows, stride, stride_divisor=1):", "uses the name stride_divisor"),
     ],
 )
 def test_what_is_refused(before, after, reason):
     assert before in ROWS
-    outcome = Divisibility().apply(Subject(ROWS.replace(before, after), "double"), Variant("divisibility", "stride"))
-    assert isinstance(outcome, Skipped) == (reason is not None), outcome
-    assert reason is None or reason in outcome.reason
+    assert reason in refused(Divisibility(), ROWS.replace(before, after), "double", "stride")
+
+
+def test_a_launch_may_be_returned():
+    assert edited(Divisibility(), ROWS.replace("    ct.launch(", "    return ct.launch("), "double", "stride")

@@ -2,7 +2,6 @@
 
 import ast
 import math
-from importlib.util import find_spec
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from bundled import EXAMPLES
-from edit_emulation import edited, refused, run
+from edit_emulation import applied, edited, refused, run
 from kdiag.executors.edits.base import Applied, Subject
 from kdiag.executors.edits.examples.fast_math import elementwise, loop
 from kdiag.executors.edits.fast_math import RECIPES, FastMath
@@ -18,10 +17,6 @@ from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.records import ArrayArgument, Launch, Variant
 
 SAME = ("import", "import")
-needs_compiler = pytest.mark.skipif(
-    any(find_spec(name) is None for name in ("torch", "cuda", "nvidia")),
-    reason="cuda-tile, tileiras and torch are not installed",
-)
 
 
 def _ignore_flags(function):
@@ -183,8 +178,7 @@ def test_a_function_that_calls_a_copied_one_is_copied_with_it():
     source += (
         "\n\n@ct.kernel\ndef other(x, T: ct.Constant[int]):\n    ct.store(x, (0,), outer(ct.load(x, (0,), (T,))))\n"
     )
-    outcome = FastMath().apply(Subject(source, "silu"), Variant("H", "exp2"))
-    assert isinstance(outcome, Applied)
+    outcome = applied(FastMath(), source, "silu", "exp2")
     assert "def outer_fast(x):\n    return _sigmoid_fast(x) * 2.0\n" in outcome.source
     assert "outer_fast(tile) / std" in outcome.source
     assert outcome.source.endswith(source.partition("def other")[2])
@@ -201,10 +195,8 @@ def _compiled(example, edit, variant, folder, exchange=SAME):
     kernel = next(
         node.name for node in ast.walk(ast.parse(before)) if isinstance(node, ast.FunctionDef) and node.decorator_list
     )
-    outcome = edit.apply(Subject(before, kernel), variant)
-    assert isinstance(outcome, Applied), outcome
     sources = [folder / "before.py", folder / "after.py"]
-    for path, text in zip(sources, (before, outcome.source), strict=True):
+    for path, text in zip(sources, (before, edited(edit, before, kernel, variant)), strict=True):
         path.write_text(text)
     compiled = compile_workload(workload, sources, "sm_90", timeout_s=120)
     assert all(isinstance(one, tuple) for one in compiled), compiled
@@ -216,23 +208,20 @@ def _off_tensor_cores(evidence):
 
 
 @pytest.mark.compiler
-@needs_compiler
 def test_tf32_puts_the_float32_product_on_tensor_cores(tmp_path):
-    for before, after in _compiled("matmul_fp32", Tf32Guard(), Variant("D", "tf32"), tmp_path):
+    for before, after in _compiled("matmul_fp32", Tf32Guard(), "tf32", tmp_path):
         assert _off_tensor_cores(before) > 0
         assert _off_tensor_cores(after) == 0
         assert after.code_bytes < before.code_bytes / 2
 
 
 @pytest.mark.compiler
-@needs_compiler
 def test_the_guard_changes_nothing_for_bfloat16(tmp_path):
-    for before, after in _compiled("matmul_bf16", Tf32Guard(), Variant("D", "tf32"), tmp_path):
+    for before, after in _compiled("matmul_bf16", Tf32Guard(), "tf32", tmp_path):
         assert after.code_hash == before.code_hash
 
 
 @pytest.mark.compiler
-@needs_compiler
 @pytest.mark.parametrize(
     ("example", "name", "exchange"),
     [
@@ -247,6 +236,6 @@ def test_the_guard_changes_nothing_for_bfloat16(tmp_path):
     ],
 )
 def test_fast_math_compiles_to_less_code(example, name, exchange, tmp_path):
-    for before, after in _compiled(example, FastMath(), Variant("H", name), tmp_path, exchange):
+    for before, after in _compiled(example, FastMath(), name, tmp_path, exchange):
         assert after.code_bytes < before.code_bytes
         assert not after.stack_bytes

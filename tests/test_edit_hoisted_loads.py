@@ -5,11 +5,10 @@ import pytest
 
 from edit_compilation import machine_code
 from edit_emulation import edited, refused, run
-from kdiag.executors.edits.examples.hoisted_loads import LINES, POSITIONS, gradient, nested
+from kdiag.executors.edits.examples.hoisted_loads import EXAMPLES, LINES, gradient
 from kdiag.executors.edits.hoisted_loads import HoistedLoads
 
-INSIDE = gradient(inside="".join("        " + line for line in LINES))
-NESTED = nested(inside="".join("            " + line for line in POSITIONS))
+INSIDE, NESTED = (example.before for example in EXAMPLES[:2])
 
 
 @pytest.mark.parametrize(("rows", "columns", "blocks"), [(1, 1, 1), (7, 13, 2), (9, 16, 5), (0, 5, 2)])
@@ -75,8 +74,8 @@ def test_a_load_that_waits_for_others_stays():
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
 @pytest.mark.parametrize(("atomic", "moves_itself"), [("ct.atomic_add(", False), ("ct.scatter(", True)])
-def test_the_compiler_moves_the_load_itself_unless_there_is_an_atomic(atomic, moves_itself, target, tmp_path):
+def test_the_compiler_moves_the_load_itself_unless_there_is_an_atomic(atomic, moves_itself, target):
     outside = edited(HoistedLoads(), INSIDE, "gradient", "loads")
     one, other = (source.replace("ct.atomic_add(", atomic) for source in (INSIDE, outside))
-    codes = [machine_code(source, "gradient", tmp_path, target).code_hash for source in (one, other)]
+    codes = [machine_code(source, "gradient", target).code_hash for source in (one, other)]
     assert (codes[0] == codes[1]) is moves_itself

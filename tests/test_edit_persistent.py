@@ -2,15 +2,14 @@
 
 import pytest
 
-from bundled import EXAMPLES
-from kdiag.executors.edits.base import Skipped, Subject
+from bundled import kernel_file
 from kdiag.executors.edits.examples.persistent import COUNTED, ROWS, ROWS_LOOPED
 from kdiag.executors.edits.persistent import INVERSE, Persistent
-from kdiag.records import Variant
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
 
+from edit_emulation import edited
 from grid_edits import applied, persistent, random, results
 
 pytestmark = [pytest.mark.compiler, pytest.mark.slow]
@@ -27,7 +26,7 @@ def test_rows_are_the_same_on_any_card(rows, sms):
 @pytest.mark.parametrize("name", ["softmax", "rms_norm", "vector_add", "matmul_bf16"])
 @pytest.mark.parametrize("blocks", [1, 4])
 def test_the_examples_compute_the_same_bits(name, blocks):
-    path = next(p for p in (EXAMPLES / name).glob("*.py") if p.name != "workload.py")
+    path = kernel_file(name)
     before = path.read_text()
     after = applied(persistent(before, f"{path.stem}_kernel", blocks))
     arguments = {
@@ -174,9 +173,8 @@ def test_a_function_that_asks_for_the_block_is_told_the_item():
 
 
 def test_persistent_and_back_computes_the_same():
-    outcome = Persistent().apply(Subject(ROWS_LOOPED, "double"), Variant("B", INVERSE))
     x = random(19, 40)
-    assert torch.equal(results(applied(outcome), "launch", x), 2 * x)
+    assert torch.equal(results(edited(Persistent(), ROWS_LOOPED, "double", INVERSE), "launch", x), 2 * x)
 
 
 @pytest.mark.parametrize(
@@ -200,18 +198,15 @@ def test_persistent_and_back_computes_the_same():
 )
 def test_what_is_not_certain_is_refused(old, new, reason):
     assert old in ROWS
-    outcome = persistent(ROWS.replace(old, new, 1), "double")
-    assert isinstance(outcome, Skipped), outcome
-    assert reason in outcome.reason
+    assert reason in persistent(ROWS.replace(old, new, 1), "double").reason
 
 
 def test_a_helper_that_is_reached_through_a_class_is_refused():
     source = ROWS.replace(
         "\n\n@", "\n\nclass Helper:\n    @staticmethod\n    def row():\n        return ct.bid(0)\n\n\n@", 1
     )
-    outcome = persistent(source.replace("values * 2)", "values * Helper.row())"), "double")
-    assert isinstance(outcome, Skipped), outcome
-    assert "calls Helper.row, which is not read" in outcome.reason
+    source = source.replace("values * 2)", "values * Helper.row())")
+    assert "calls Helper.row, which is not read" in persistent(source, "double").reason
 
 
 def test_methods_of_tiles_are_cuda_tiles_own():

@@ -2,10 +2,9 @@
 
 import pytest
 
-from kdiag.executors.edits.base import Applied, Skipped, Subject
+from edit_emulation import applied, edited, refused
 from kdiag.executors.edits.tile_load_store import TileLoadStore
 from kdiag.executors.edits.tile_sizes import TileSizes
-from kdiag.records import Variant
 
 HEAD = """import cuda.tile as ct
 import torch
@@ -24,24 +23,22 @@ def run(x, y):
 """
 
 
-def tiles(body, module=""):
-    outcome = TileLoadStore().apply(Subject(HEAD.format(module=module) + body, "k"), Variant("A", "tile-load"))
-    assert isinstance(outcome, Applied | Skipped)
-    return outcome
+def stays(body, module=""):
+    return refused(TileLoadStore(), HEAD.format(module=module) + body, "k", "tile-load")
 
 
 @pytest.mark.parametrize("ends", ["row - 1, row + 2", "-1, rows", "8", "rows, 0, -1"])
 def test_a_loop_that_leaves_the_array_keeps_its_gather(ends):
-    assert isinstance(tiles(STENCIL.format(ends=ends)), Skipped)
+    assert stays(STENCIL.format(ends=ends))
 
 
 @pytest.mark.parametrize("ends", ["rows", "0, rows", "row, rows, ct.num_blocks(0)"])
 def test_a_loop_over_the_rows_is_rewritten(ends):
-    assert isinstance(tiles(STENCIL.format(ends=ends)), Applied)
+    assert edited(TileLoadStore(), HEAD.format(module="") + STENCIL.format(ends=ends), "k", "tile-load")
 
 
 def test_a_count_that_is_a_mere_number_is_no_length():
-    assert isinstance(tiles("    n = 8\n" + STENCIL.format(ends="n")), Skipped)
+    assert stays("    n = 8\n" + STENCIL.format(ends="n"))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +46,7 @@ def test_a_count_that_is_a_mere_number_is_no_length():
     ["def pick(columns): return ct.gather(x, (row, columns))", "pick = lambda columns: ct.gather(x, (row, columns))"],
 )
 def test_an_inner_function_may_rename_the_range(inner):
-    assert isinstance(tiles(f"    {inner}\n    ct.scatter(y, (row, columns), pick(columns + 1))\n"), Skipped)
+    assert stays(f"    {inner}\n    ct.scatter(y, (row, columns), pick(columns + 1))\n")
 
 
 @pytest.mark.parametrize(
@@ -57,31 +54,23 @@ def test_an_inner_function_may_rename_the_range(inner):
     ["PAD = 0.0\nPAD -= 1e30", "from settings import PAD\ndef other():\n    PAD = 0.0", "PAD = 0.0\nPAD = 1.0"],
 )
 def test_a_padding_that_is_bound_elsewhere_is_not_known(module):
-    assert isinstance(tiles("    v = ct.gather(x, (row, columns), padding_value=PAD)\n", module), Skipped)
+    assert stays("    v = ct.gather(x, (row, columns), padding_value=PAD)\n", module)
 
 
-def sizes(body, variant="size=512", value=512):
-    source = HEAD.format(module="SIZE = 256") + body + LAUNCH
-    outcome = TileSizes().apply(Subject(source, "k"), Variant("G", variant, {"size": value}))
-    assert isinstance(outcome, Applied | Skipped)
-    return outcome
+def sized(body):
+    return TileSizes(), HEAD.format(module="SIZE = 256") + body + LAUNCH, "k", "size=512"
 
 
 def test_a_kernel_that_repeats_the_size_is_left_alone():
-    outcome = sizes("    ct.scatter(y, ct.bid(0) * 256 + columns, ct.gather(x, ct.bid(0) * 256 + columns))\n")
-    assert isinstance(outcome, Skipped)
-    assert "repeats the literal 256" in outcome.reason
+    repeated = "    ct.scatter(y, ct.bid(0) * 256 + columns, ct.gather(x, ct.bid(0) * 256 + columns))\n"
+    assert "repeats the literal 256" in refused(*sized(repeated), size=512)
 
 
 def test_a_tile_that_is_a_group_of_the_result_is_left_alone():
     body = "    t = ct.gather(x, ct.bid(0) * TILE + columns)\n    ct.scatter(y, ct.bid(0) * TILE + columns, t / ct.max(t))\n"
-    outcome = sizes(body)
-    assert isinstance(outcome, Skipped)
-    assert "part of the result" in outcome.reason
+    assert "part of the result" in refused(*sized(body), size=512)
 
 
-@pytest.mark.parametrize("body", ["    ct.atomic_add(y, columns, ct.gather(x, columns))\n"])
-def test_an_order_of_summation_that_may_change_is_not_called_safe(body):
-    outcome = sizes(body)
-    assert isinstance(outcome, Applied)
-    assert outcome.safety == "changes-rounding"
+def test_an_order_of_summation_that_may_change_is_not_called_safe():
+    added = sized("    ct.atomic_add(y, columns, ct.gather(x, columns))\n")
+    assert applied(*added, size=512).safety == "changes-rounding"

@@ -179,9 +179,8 @@ def test_an_index_counts_tiles_and_never_elements(source, name):
 @pytest.mark.parametrize(("target", "warned"), [("sm_80", True), ("sm_86", True), ("sm_90", False), ("sm_100", False)])
 def test_a_card_without_tma_is_warned_of(target, warned):
     source = kernel("x, y, T", NAMES + COPY.format(index="offsets"))
-    outcome = TileLoadStore().apply(Subject(source, "k", target), Variant("A", "tile-load"))
-    assert isinstance(outcome, Applied)
-    assert any("has no TMA" in warning for warning in outcome.warnings) == warned
+    warnings = edit_emulation.applied(TileLoadStore(), source, "k", "tile-load", target=target).warnings
+    assert any("has no TMA" in warning for warning in warnings) == warned
 
 
 def test_a_min_that_may_not_be_pythons_is_not_written():

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edit_emulation
+from edit_compilation import compile_to_cubin
 from edit_emulation import called, edited
 from kdiag.executors.edits.autotune import Autotune
-from kdiag.executors.edits.base import Applied, Subject
+from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.examples.split_rows import ROWS
 from kdiag.executors.edits.examples.tile_sizes import DOUBLE, FROM_DATA, MATMUL
 from kdiag.executors.edits.tile_sizes import TileSizes
-from kdiag.records import Variant
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
@@ -75,7 +75,6 @@ def same(before, after, wrapper, *arguments):
 @pytest.mark.parametrize("extents", [(1, 1, 1), (3, 331, 7), (5, 2500, 2)])
 @pytest.mark.parametrize("example", APPLIED, ids=[example.name for example in APPLIED])
 def test_the_edited_example_computes_the_same(example, extents):
-    assert example.after is not None
     wrapper = WRAPPERS[example.kernel]
     arguments = inputs(example.kernel, *extents)
     if wrapper != "matmul" or example.settings.get("tile_k") is None:
@@ -101,8 +100,7 @@ def test_a_row_that_is_split_is_written_once_and_completely(columns):
 
 
 def test_a_bound_on_a_chunk_changes_only_the_order_of_a_sum():
-    outcome = EDIT.apply(Subject(CHUNKS, "sum_kernel"), Variant("G", "tile=512", {"tile": 512}))
-    assert isinstance(outcome, Applied)
+    outcome = edit_emulation.applied(EDIT, CHUNKS, "sum_kernel", tile=512)
     assert outcome.safety == "changes-rounding"
     assert "tile = min(512, min(limit, next_power_of_2(n)))" in outcome.source
     x = torch.randn(3, 2500)
@@ -169,19 +167,13 @@ def test_a_constant_of_two_launches_in_one_wrapper_is_refused():
 
 
 def test_a_search_for_a_product_leaves_out_what_would_spill():
-    made = Autotune().apply(Subject(MATMUL, "matmul_kernel"), Variant("C", "tiles-and-hints"))
-    assert isinstance(made, Applied)
-    assert "(128, 128, 64, 2, None)" in made.source
-    assert "(128, 128, 64, 4, None)" not in made.source, "four accumulators fill an SM's registers"
+    source = edited(Autotune(), MATMUL, "matmul_kernel", "tiles-and-hints")
+    assert "(128, 128, 64, 2, None)" in source
+    assert "(128, 128, 64, 4, None)" not in source, "four accumulators fill an SM's registers"
 
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_a_split_row_compiles(target, tmp_path):
-    from pathlib import Path
-
-    from edit_compilation import compile_to_cubin
-
-    assert isinstance(tmp_path, Path)
+def test_a_split_row_compiles(target):
     split = resized(ROWS, "gate_kernel", tile=1024)
-    assert compile_to_cubin(split, "gate_kernel", tmp_path, target).startswith(b"\x7fELF")
+    assert compile_to_cubin(split, "gate_kernel", target).startswith(b"\x7fELF")

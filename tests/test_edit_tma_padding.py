@@ -1,18 +1,13 @@
 """Padding put in by `ct.where` is the padding that the load had, to the bit, and the load then goes through TMA."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from edit_compilation import remarks_of
-from edit_emulation import edited, run
-from kdiag.executors.edits.base import Applied, Skipped, Subject
+from edit_emulation import applied, edited, refused, run
 from kdiag.executors.edits.examples.tma_padding import EXAMPLES, LOAD, SPREAD, softmax, vector
 from kdiag.executors.edits.tma_padding import TmaPadding
-from kdiag.records import Variant
 
-ZERO = Variant("padding", "zero")
 PASSING = [example for example in EXAMPLES if example.after is not None]
 COPY = """\
 import cuda.tile as ct
@@ -75,26 +70,25 @@ def test_the_size_of_a_tile_may_be_computed():
 
 
 def test_there_is_nothing_to_gain_without_tma():
-    subject = replace(PASSING[0].subject, target="sm_89")
-    assert TmaPadding().apply(subject, ZERO) == Skipped("sm_89 has no TMA")
+    example = PASSING[0]
+    assert refused(TmaPadding(), example.before, example.kernel, "zero", target="sm_89") == "sm_89 has no TMA"
 
 
 @pytest.mark.parametrize("index", ["(f(number),)", "(n := number,)", "number", "(number, 0)", "*number"])
 def test_an_index_that_cannot_be_written_twice_is_refused(index):
     source = vector(f"ct.load(x, {index}, (T,), padding_mode=ct.PaddingMode.NAN)")
-    assert isinstance(TmaPadding().apply(Subject(source, "largest"), ZERO), Skipped)
+    assert refused(TmaPadding(), source, "largest", "zero")
 
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
 @pytest.mark.parametrize("example", PASSING, ids=[example.name for example in PASSING])
-def test_the_promised_lines_load_through_tma(example, target, tmp_path):
-    outcome = TmaPadding().apply(example.subject, ZERO)
-    assert isinstance(outcome, Applied)
+def test_the_promised_lines_load_through_tma(example, target):
+    outcome = applied(TmaPadding(), example.before, example.kernel, "zero", example.launches)
     loads = {
         line: {remark.where.line for remark in remarks if "TMA Load" in remark.instruction}
         for line, remarks in (
-            (text, remarks_of(text, example.kernel, tmp_path, target)) for text in (example.before, outcome.source)
+            (text, remarks_of(text, example.kernel, target)) for text in (example.before, outcome.source)
         )
     }
     assert not loads[example.before]

@@ -78,14 +78,14 @@ def test_a_counter_that_may_be_a_signal_keeps_its_order():
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_one_barrier_less(target, tmp_path):
+def test_one_barrier_less(target):
     from edit_compilation import compile_to_cubin
     from kdiag.diagnose.compiler.cubin import read_cubin
     from kdiag.diagnose.compiler.instruction_mix import instruction_mix
 
     barriers = []
     for source in (HALVES, MOVED):
-        cubin = compile_to_cubin(source, "halves_kernel", tmp_path, target)
+        cubin = compile_to_cubin(source, "halves_kernel", target)
         barriers.append(instruction_mix(cubin, next(iter(read_cubin(cubin))))["barrier"])
     assert barriers == [2, 1]
 

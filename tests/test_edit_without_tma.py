@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from edit_emulation import numbers
+from edit_emulation import applied, numbers, refused
 from emulated_edits import kernel, results
-from kdiag.executors.edits.base import Applied, Skipped, Subject
+from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.without_tma import WithoutTma
-from kdiag.records import Variant
 
 SOURCE = kernel(
     "x, y, first, T",
@@ -27,15 +26,9 @@ tiles.store((ct.bid(0),), total)
 LINES = {"load-1": (7,), "load-2": (8,), "loads": (7, 8), "stores": (15,)}
 
 
-def applied(variant):
-    outcome = WithoutTma().apply(Subject(SOURCE, "k"), Variant("F", variant))
-    assert isinstance(outcome, Applied), outcome
-    return outcome
-
-
 @pytest.mark.parametrize("variant", LINES)
 def test_every_tile_access_can_be_named_and_computes_the_same(variant):
-    outcome = applied(variant)
+    outcome = applied(WithoutTma(), SOURCE, "k", variant)
     (promise,) = outcome.promises
     assert promise.change == "not-at-lines"
     assert promise.lines == LINES[variant]
@@ -50,9 +43,9 @@ def test_all_variants_are_offered_and_no_other_is_taken():
     names = [variant.name for variant in WithoutTma().variants(Subject(SOURCE, "k"))]
     assert names == ["stores", "loads", "load-1", "load-2"]
     for name in ("store-2", "load-0", "load-", "load-x", "both", ""):
-        assert isinstance(WithoutTma().apply(Subject(SOURCE, "k"), Variant("F", name)), Skipped)
+        assert refused(WithoutTma(), SOURCE, "k", name)
 
 
 def test_a_method_of_something_else_is_no_tile_access():
     source = kernel("x, y, T", "ct.store(y, (0,), x.load((0,)))")
-    assert isinstance(WithoutTma().apply(Subject(source, "k"), Variant("F", "loads")), Skipped)
+    assert refused(WithoutTma(), source, "k", "loads")

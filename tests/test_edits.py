@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from bundled import EXAMPLES
+from bundled import kernel_file
 from edit_compilation import compile_to_cubin
+from edit_emulation import edited, refused
 from kdiag.executors.edits.base import Applied, Skipped, Subject
 from kdiag.executors.edits.registry import EDITS, EXECUTORS, propose, unified_diff
 from kdiag.executors.edits.tile_sizes import TileSizes
@@ -25,7 +26,7 @@ def variant(edit, example):
 
 
 def offered(name, target="sm_90"):
-    path = next(p for p in (EXAMPLES / name).glob("*.py") if p.name != "workload.py")
+    path = kernel_file(name)
     return propose(Subject(path.read_text(), f"{path.stem}_kernel", target), path.name)
 
 
@@ -38,7 +39,6 @@ def test_an_example_becomes_what_it_says_and_then_stays(edit, example):
     outcome = edit.apply(example.subject, variant(edit, example))
     assert isinstance(outcome, Applied), outcome
     assert outcome.source == example.after
-    assert outcome.where is not None
     assert 1 <= outcome.where.line <= len(example.before.splitlines())
     again = edit.apply(replace(example.subject, source=outcome.source), variant(edit, example))
     assert isinstance(again, Skipped), again
@@ -61,9 +61,8 @@ def test_an_edit_shows_what_it_does_and_what_it_leaves_alone(edit):
 
 @pytest.mark.compiler
 @pytest.mark.parametrize(("edit", "example"), PASSING, ids=named(PASSING))
-def test_an_edited_example_compiles(edit, example, tmp_path):
-    assert example.after is not None
-    assert compile_to_cubin(example.after, example.kernel, tmp_path).startswith(b"\x7fELF")
+def test_an_edited_example_compiles(edit, example):
+    assert compile_to_cubin(example.after, example.kernel).startswith(b"\x7fELF")
 
 
 def test_the_wide_tile_of_the_matrix_product_comes_first_with_eight_warps():
@@ -108,7 +107,6 @@ def test_proposals_differ_and_carry_their_file_and_diff(name):
     for proposal in proposals:
         assert (proposal.source is None) == (proposal.why_not is not None)
         if proposal.source is not None:
-            assert proposal.where is not None
             assert proposal.diff.startswith(f"--- a/{proposal.where.file}\n+++ b/{proposal.where.file}\n@@")
 
 
@@ -126,10 +124,8 @@ def test_a_diff_says_when_the_last_line_has_no_end():
 def test_two_launches_must_agree_on_the_constant():
     source = next(x.before for x in TileSizes.examples if x.kernel == "double_kernel" and x.after)
     again = source.partition("def double(")[2].join(["\n\ndef again(", ""])
-    wider = Variant("G", "block=512", {"block": 512})
-    together = TileSizes().apply(Subject(source + again, "double_kernel"), wider)
-    assert isinstance(together, Applied)
-    assert together.source.count("block: int = 512") == 2
+    together = edited(TileSizes(), source + again, "double_kernel", block=512)
+    assert together.count("block: int = 512") == 2
     other = source + again.replace("block: int = 256", "block: int = 1024")
-    outcome = TileSizes().apply(Subject(other, "double_kernel"), wider)
-    assert outcome == Skipped("the launches of the kernel pass different constants for T")
+    reason = refused(TileSizes(), other, "double_kernel", block=512)
+    assert reason == "the launches of the kernel pass different constants for T"

@@ -2,6 +2,7 @@
 
 import ast
 
+import libcst as cst
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -106,7 +107,6 @@ def test_a_tile_size_changes_one_number_on_one_line(source, ending):
     assert offered
     for variant in offered:
         outcome = edit.apply(Subject(source, "total"), variant)
-        assert isinstance(outcome, Applied)
         before, after = source.split("\n"), outcome.source.split("\n")
         (pair,) = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
         (value,) = variant.settings.values()
@@ -123,10 +123,7 @@ def test_a_tile_size_changes_one_number_on_one_line(source, ending):
     ends=st.sampled_from(["", ",", ",\n", "\n", ",  # last\n"]),
 )
 def test_a_keyword_can_be_set_and_removed_again(arguments, gap, ends):
-    import libcst as cst
-
     call = cst.parse_expression(f"f({gap.join(arguments)}{ends if arguments else ''})")
-    assert isinstance(call, cst.Call)
     module = cst.Module([])
     added = set_keyword(call, "new", "3")
     text = module.code_for_node(added)
@@ -154,6 +151,4 @@ def test_deep_nesting_is_refused_before_it_overflows_the_stack(opening):
 )
 def test_the_kernel_is_found_under_any_name_of_the_module(imported, prefix):
     source = f"{imported}\n\n@{prefix}.kernel\ndef k(x):\n    {prefix}.load(x, (0,), (1,))\n"
-    read = read_kernel(source, "k")
-    assert not isinstance(read, Skipped)
-    assert len(read.calls("load")) == 1
+    assert len(read_kernel(source, "k").calls("load")) == 1

@@ -13,7 +13,6 @@ from kdiag.executors.emulator import cases, results
 from kdiag.executors.emulator.cases import Cases, choose, emulate_source
 from kdiag.executors.emulator.perturbations import PERTURBATIONS, perturb
 from kdiag.executors.gates.emulation import emulation
-from kdiag.workload import Workload
 
 
 @pytest.fixture
@@ -22,9 +21,7 @@ def kernel(tmp_path):
 
 
 def workload_of(kernel):
-    found = workloads.read(kernel.parent)
-    assert isinstance(found, Workload)
-    return found
+    return workloads.read(kernel.parent)
 
 
 def chosen(kernel):

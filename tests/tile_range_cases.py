@@ -23,11 +23,6 @@ def ones(*shape):
     return np.full(shape, -1, np.float32)
 
 
-HALVES = """
-row = ct.bid(0)
-columns = ct.arange(T, dtype=ct.int32)
-ct.scatter(y, (row, columns), ct.gather(x, (row, columns + H)))
-"""
 PLANE = """
 rows = ct.bid(0) * R + ct.arange(R, dtype=ct.int32)
 columns = ct.bid(1) * T + ct.arange(T, dtype=ct.int32)
@@ -106,12 +101,6 @@ LAUNCH_ONLY = {
         (numbers(101), ones(103), 77, 32),
         ("not certain to begin before `n`", "only the captured launches show"),
     ),
-    "the second half": Case(
-        kernel("x, y, H, T", HALVES),
-        (5,),
-        (numbers(5, 86), ones(5, 43), 43, 64),
-        ("from `H` is not aligned", "only the captured launches show"),
-    ),
     "one vector of many": Case(
         kernel("x, y, H, N, T", FLAT),
         (3, 6),
@@ -124,8 +113,6 @@ LAUNCH_ONLY = {
 
 REFUSED = {
     "a start from memory": (RAGGED.replace(", check_bounds=False", ""), "x, starts, y, T", "comes from memory"),
-    "a page from memory": (PAGED.replace(", check_bounds=False", ""), "x, table, y, P", "comes from memory"),
-    "a length that may pass": (MASKED, "x, y, n, T", "not certain to begin before `n`"),
     "another mask": (
         "i = ct.bid(0) * T + ct.arange(T, dtype=ct.int32)\nct.scatter(y, i, ct.gather(x, i, mask=i > n))\n",
         "x, y, n, T",
