@@ -30,36 +30,11 @@ def line(options, report=Path("/r/a.ncu-rep")):
 
 def test_the_whole_command_line():
     options = NcuOptions("full", "softmax", 2, 5, ("step/", "eval@d/"))
-    assert line(options) == [
-        "ncu",
-        "--clock-control",
-        "none",
-        "--import-source",
-        "no",
-        "--target-processes",
-        "all",
-        "--set",
-        "full",
-        "--kernel-name",
-        "regex:softmax",
-        "--launch-skip",
-        "2",
-        "--launch-count",
-        "5",
-        "--nvtx",
-        "--nvtx-include",
-        "step/",
-        "--nvtx-include",
-        "eval@d/",
-        "--export",
-        "/r/a.ncu-rep",
-        "--log-file",
-        "/l/ncu.log",
-        "python",
-        "s.py",
-        "-k",
-        "x",
-    ]
+    assert " ".join(line(options)) == (
+        "ncu --clock-control none --import-source no --target-processes all --set full --kernel-name regex:softmax "
+        "--launch-skip 2 --launch-count 5 --nvtx --nvtx-include step/ --nvtx-include eval@d/ "
+        "--export /r/a.ncu-rep --log-file /l/ncu.log python s.py -k x"
+    )
 
 
 def test_nothing_is_overwritten_and_a_per_cent_sign_is_no_macro():

@@ -235,11 +235,6 @@ def test_other_peoples_printed_reports(name):
 
 def test_every_row_of_the_wide_form_is_a_launch(tmp_path):
     """Process numbers come again in other containers, and IDs in every run."""
-    path = tmp_path / "two.csv"
-    row = '"0","1","python","127.0.0.1","k","1","7","(1, 1, 1)","(8, 1, 1)","0","9.0"'
-    path.write_text(
-        '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size",'
-        '"Device","CC","gpu__time_duration.sum"\n'
-        f'"","","","","","","","","","","","us"\n{row},"176.8"\n{row},"1.0"\n'
-    )
-    assert [launch.duration_us for launch in read_launches(path)] == [176.8, 1.0]
+    header, units, row = WIDE.splitlines(keepends=True)[:3]
+    launches = read(tmp_path, header + units + row + row.replace("0.176832", "1.000000"))
+    assert [launch.duration_us for launch in launches] == [176.832, 1000]
