@@ -7,7 +7,7 @@ import ast
 import importlib.util
 import inspect
 import io
-from typing import Any, get_args
+from typing import get_args
 
 from kdiag.diagnose.compiler.cubin import read_cubin
 
@@ -39,7 +39,7 @@ def array(accessed):
 
 def assigned(tree):
     """Every name with what is assigned to it; tuples are taken apart."""
-    found: list[tuple[str, ast.expr]] = []
+    found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             target, value = node.targets[0], node.value
@@ -72,7 +72,7 @@ def array_lists(source):
 def index_arrays(source):
     """The arrays whose values are used in an index or in the bounds of a slice, through any names."""
     tree = ast.parse(source)
-    parts: list[ast.AST] = [index for _, index in accesses(tree)]
+    parts = [index for _, index in accesses(tree)]
     parts += [node for node in ast.walk(tree) if isinstance(node, ast.Call) and called(node) == "slice"]
     used = {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
     values = assigned(tree)
@@ -87,7 +87,7 @@ def arguments(function, source):
     import torch
 
     known, indices = ranks(source), index_arrays(source)
-    values: list[Any] = []
+    values = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in (lists := array_lists(source)):
             one = torch.empty([EXTENT] * known.get(lists[parameter.name], 1), dtype=torch.float32, device="meta")
@@ -130,8 +130,6 @@ def _compiled(source, kernel, folder, target, output):
     path = folder / f"edited_{abs(hash(source))}.py"
     path.write_text(source)
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     function = getattr(module, kernel)

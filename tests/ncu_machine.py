@@ -36,7 +36,7 @@ class Machine:
         return self.folder / "out.ncu-rep"
 
     def profile(self, code="print('hello')", options=NcuOptions()):  # noqa: B008
-        self.shown: list[str] = []
+        self.shown = []
         return profile_command([sys.executable, "-c", code], options, self.report, self.shown.append)
 
 

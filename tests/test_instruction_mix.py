@@ -69,7 +69,7 @@ def test_an_opcode_that_nobody_knows_is_counted_as_unknown():
 
 
 def test_what_the_table_lacks_is_asked_of_the_disassembler(monkeypatch):
-    asked: list[bytes] = []
+    asked = []
 
     def answer(words, _architecture):
         asked.extend(words)

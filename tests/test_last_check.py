@@ -4,14 +4,13 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 from time import sleep
-from typing import cast
 from unittest.mock import Mock
 
 import pytest
 
 from kdiag import isolate
 from kdiag.executors import repo, worktrees
-from kdiag.executors.bench import Bench, Trial
+from kdiag.executors.bench import Trial
 from kdiag.executors.ncu.process import Ended
 from kdiag.executors.sanitizer import Memcheck, judge
 from kdiag.isolate import Died
@@ -90,7 +89,7 @@ def arena(tmp_path):
     worktree = worktrees.plan_worktree(root / "kernel.py", "kernel", tmp_path / "run", "20260102")
     worktrees.create(worktree)
     compiler = Compiler(None, "kernel.py", "sm_90", tmp_path / "candidates")
-    return Arena(worktree, Emulator(compiler), "kernel", cast(Bench, object()), load("adaptive"))
+    return Arena(worktree, Emulator(compiler), "kernel", object(), load("adaptive"))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +108,7 @@ def test_a_run_ends_with_a_version_that_passes(arena, bad, best, verdicts, last,
         return GateRecord("memcheck", "failed" if path.read_text() in bad else "passed", "read")
 
     arena = replace(arena, memcheck=check)
-    rows, notes = [Iteration(0, "baseline", "", "baseline", "PASS", 1.1, None, "keep", "")], list[str]()
+    rows, notes = [Iteration(0, "baseline", "", "baseline", "PASS", 1.1, None, "keep", "")], []
     for n, source in enumerate((FIRST, SECOND), 1):
         repo.write(arena.worktree, source)
         commit = repo.commit(arena.worktree, f"edit {n}")

@@ -59,8 +59,6 @@ def test_the_limits_are_those_of_the_profiler_on_every_card():
             )
             configured = occupancy(capability, needs, int(seen["launch__shared_mem_config_size"]))
             at_most = occupancy(capability, needs)
-            assert configured is not None
-            assert at_most is not None
             for name, metric in LIMITS.items():
                 if name != "shared-memory":
                     assert configured.limits[name] == seen[metric], (report.name, name, needs)
@@ -83,7 +81,6 @@ def test_on_the_h200_even_the_limit_by_shared_memory_is_exact():
             int(seen["launch__block_size"]), int(seen["launch__registers_per_thread"]), int(static + dynamic)
         )
         computed = occupancy("sm_90", needs, int(seen["launch__shared_mem_config_size"]))
-        assert computed is not None
         assert {name: seen[metric] for name, metric in LIMITS.items()} == dict(computed.limits)
 
 
@@ -97,13 +94,11 @@ def test_what_limits_a_block_is_named():
     }
     for name, needs in cases.items():
         found = occupancy("sm_90", needs)
-        assert found is not None
         assert found.limited_by == name
 
 
 def test_a_block_that_cannot_run_has_no_occupancy_and_an_unknown_card_none_at_all():
     too_large = occupancy("sm_120", BlockNeeds(128, 32, 101_377))
-    assert too_large is not None
     assert (too_large.blocks_per_sm, too_large.occupancy_pct) == (0, 0.0)
     assert occupancy("sm_66", BlockNeeds(128, 32)) is None
     assert occupancy("sm_90", BlockNeeds(0, 32)) is None
@@ -112,7 +107,6 @@ def test_a_block_that_cannot_run_has_no_occupancy_and_an_unknown_card_none_at_al
 @given(st.sampled_from(sorted(load_occupancy())), st.integers(1, 1024), st.integers(16, 255), st.integers(0, 200_000))
 def test_more_of_anything_never_makes_room_for_more_blocks(capability, threads, registers, shared):
     found = occupancy(capability, BlockNeeds(threads, registers, shared))
-    assert found is not None
     assert 0 <= found.occupancy_pct <= 100
     larger = (
         BlockNeeds(threads + 32, registers, shared),
@@ -121,5 +115,4 @@ def test_more_of_anything_never_makes_room_for_more_blocks(capability, threads, 
     )
     for needs in larger:
         more = occupancy(capability, needs)
-        assert more is not None
         assert more.blocks_per_sm <= found.blocks_per_sm

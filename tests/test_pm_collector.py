@@ -65,7 +65,7 @@ class Cupti:
 @pytest.fixture
 def cupti(monkeypatch):
     played = Cupti([])
-    package: Any = ModuleType("cupti")
+    package = ModuleType("cupti")
     package.cupti, package.pm_sampling = ModuleType("cupti.cupti"), ModuleType("cupti.pm_sampling")
     package.cupti.cuptiError, package.pm_sampling.Collector = CuptiError, played
     for module in (package, package.cupti, package.pm_sampling):

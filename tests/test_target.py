@@ -52,14 +52,12 @@ def test_the_rate_of_a_run_is_that_of_its_lowest_configuration():
 )
 def test_a_share_of_the_measured_peak(target, usual, wanted):
     aim = goal(target, usual, MEASURED, None)
-    assert aim is not None
     assert aim.wanted == wanted
 
 
 def test_without_a_measured_peak_the_card_must_be_known_by_its_exact_name():
     bare = replace(MEASURED, copy_gbs=None)
     known = goal(Target(target_pct_of_peak=50.0), None, bare, Gpu("NVIDIA H200", "9.0", None))
-    assert known is not None
     assert known.wanted == pytest.approx(2400, rel=0.02)
     with pytest.raises(KdiagError, match="give --target-metric and --target-value"):
         goal(Target(target_pct_of_peak=50.0), None, bare, Gpu("NVIDIA H200 NVX", "9.0", None))

@@ -22,7 +22,7 @@ from tilegym_calls import CALLS
 @pytest.fixture(scope="module")
 def parameters():
     """By name of a kernel, the parameters it has in the source, for each file that defines one of that name."""
-    found: dict[str, set[tuple[str, ...]]] = {}
+    found = {}
     for path in (SOURCES / "tilegym" / "ops" / "cutile").rglob("*.py"):
         for kernel in read_source(path.read_text("utf-8"), path.name).kernels:
             found.setdefault(kernel.name, set()).add(kernel.parameters)

@@ -42,8 +42,8 @@ def test_everything_in_the_file_is_listed(path):
 
 def test_every_access_written_in_a_kernel_is_found():
     """The lines of all loads, stores, gathers and scatters of the folder, whatever function they stand in."""
-    found: set[tuple[str, int]] = set()
-    written: set[tuple[str, int]] = set()
+    found = set()
+    written = set()
     for path in FILES:
         text = path.read_text("utf-8")
         for kernel in read_source(text, path.name, beside(path)).kernels:

@@ -48,7 +48,7 @@ def test_a_right_edit_by_hand(kernel, capsys):
 
 
 def test_a_gpu_on_which_nothing_could_be_checked_is_a_failure(kernel, capsys, monkeypatch):
-    answer: Died | Trial = Died("timeout", "no answer within 120 s")
+    answer = Died("timeout", "no answer within 120 s")
     monkeypatch.setattr(verifying, "probe_gpu", lambda: Gpu("a card", "9.0", 132))
     monkeypatch.setattr(verifying, "check_on_device", lambda *_: answer)
     after = gate_workload.variant(kernel, DIVISION, FASTER)
