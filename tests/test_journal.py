@@ -42,10 +42,7 @@ READY = Iteration(3, "B", "", "persistent", "-", None, None, "ready", "no GPU")
 WAITS = CandidateReady("B", "", "/run/003-B.patch", "d" * 64)
 EVENTS = (
     START,
-    IterationDone(BASELINE),
-    IterationDone(KEPT),
-    IterationDone(REVERTED),
-    IterationDone(READY),
+    *map(IterationDone, (BASELINE, KEPT, REVERTED, READY)),
     WAITS,
     Tree({"open": ["B"], "weight": math.inf, "nested": {"a": [1, None, True]}}),
     Stop("no GPU", "2026-01-02T03:05:05+00:00"),
@@ -61,16 +58,8 @@ def written(path, events=EVENTS):
 
 # ---- codec
 
-RECORDS = [
-    records.Iteration,
-    records.Suggestion,
-    records.Profile,
-    records.CompileEvidence,
-    records.Launch,
-    records.Verdict,
-    Start,
-    CandidateReady,
-]
+NAMES = ("Iteration", "Suggestion", "Profile", "CompileEvidence", "Launch", "Verdict")
+RECORDS = [*(getattr(records, name) for name in NAMES), Start, CandidateReady]
 
 
 st.register_type_strategy(Mapping, lambda hint: st.dictionaries(*map(st.from_type, get_args(hint)), max_size=3))
