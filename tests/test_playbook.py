@@ -49,13 +49,8 @@ def test_the_playbook_has_a_to_l_and_every_edit():
 
 def test_the_bundled_rules_make_a_graph():
     graph = rules.bundled()
-    assert {data["kind"] for _, data in graph.nodes(data=True)} == {
-        "symptom",
-        "cause",
-        "bottleneck",
-        "optimization",
-        "variant",
-    }
+    kinds = {"symptom", "cause", "bottleneck", "optimization", "variant"}
+    assert {data["kind"] for _, data in graph.nodes(data=True)} == kinds
     assert {data["kind"] for *_, data in graph.edges(data=True)} == {"indicates", "treats", *get_args(EdgeKind)}
 
 
