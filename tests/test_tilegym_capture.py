@@ -1,18 +1,14 @@
 """The launches of TileGym's operators, captured without a GPU."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("cuda.tile")
 pytest.importorskip("torch")
-CHECKOUT = os.environ.get("TILEGYM_DIR")
-SOURCES = Path(CHECKOUT or ".") / "src"
-pytestmark = [
-    pytest.mark.compiler,
-    pytest.mark.skipif(CHECKOUT is None, reason="TILEGYM_DIR names no checkout of TileGym"),
-]
+
+from bundled import TILEGYM, needs_tilegym
+
+SOURCES = TILEGYM / "src"
+pytestmark = [pytest.mark.compiler, needs_tilegym]
 
 from kdiag.diagnose.capture.call import CallRequest, launches_of_call
 from kdiag.diagnose.source.read import read_source

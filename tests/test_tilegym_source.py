@@ -1,19 +1,18 @@
 """Every kernel of a TileGym checkout, against an independent count by Python's own parser."""
 
 import ast
-import os
 from pathlib import Path
 
 import pytest
 
+from bundled import TILEGYM, needs_tilegym
 from kdiag.diagnose.source.observe import from_source
 from kdiag.diagnose.source.read import read_source
 from kdiag.diagnose.source.text import beside
 
-CHECKOUT = os.environ.get("TILEGYM_DIR")
-OPERATORS = Path(CHECKOUT or ".") / "src" / "tilegym" / "ops" / "cutile"
-FILES = sorted(OPERATORS.rglob("*.py")) if CHECKOUT else []
-pytestmark = pytest.mark.skipif(not FILES, reason="TILEGYM_DIR names no checkout of TileGym")
+OPERATORS = TILEGYM / "src" / "tilegym" / "ops" / "cutile"
+FILES = sorted(OPERATORS.rglob("*.py"))
+pytestmark = needs_tilegym
 
 
 def decorated(tree):
