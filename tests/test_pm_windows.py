@@ -85,12 +85,8 @@ RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("pm_*.json.xz"))
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_recorded_window_of_a_real_card_is_accepted_and_says_what_it_must(path):
     played = json.loads(lzma.decompress(path.read_bytes()))
-    recorded = Series(
-        tuple(played["names"]),
-        tuple(played["starts_ns"]),
-        tuple(played["ends_ns"]),
-        tuple(map(tuple, played["values"])),
-    )
+    columns = (tuple(played[name]) for name in ("names", "starts_ns", "ends_ns"))
+    recorded = Series(*columns, tuple(map(tuple, played["values"])))
     chosen = load_metric_set(played["architecture"])
     metrics = chosen.passes["default"][0]
     launches = FakeLaunches(played["launches"], played["blocks"], played["launch_ms"])

@@ -15,11 +15,6 @@ from source_kernels import kernel
 FILES = sorted(EXAMPLES.glob("*/*.py"))
 
 
-def counts(text, name):
-    observed = from_source(read_source(text, "k.py"), name)
-    return {key.removeprefix("source."): seen.value for key, seen in observed.items() if seen.value}
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_examples_are_read(path):
     text = path.read_text("utf-8")
@@ -31,26 +26,20 @@ def test_examples_are_read(path):
 
 
 @pytest.mark.parametrize(
-    ("folder", "file", "name", "expected"),
+    ("file", "expected"),
     [
         (
-            "softmax",
-            "softmax.py",
-            "softmax_kernel",
+            "softmax/softmax",
             {"exact_divisions": 1, "exponentials": 1, "gathers": 1, "gathers_contiguous": 1, "scatters": 1},
         ),
-        (
-            "rms_norm",
-            "rms_norm.py",
-            "rms_norm_kernel",
-            {"exact_divisions": 1, "gathers": 2, "gathers_contiguous": 2, "scatters": 1},
-        ),
-        ("matmul_bf16", "matmul.py", "matmul_kernel", {"loads": 2, "loads_in_loops": 2, "stores": 1, "mma": 1}),
+        ("rms_norm/rms_norm", {"exact_divisions": 1, "gathers": 2, "gathers_contiguous": 2, "scatters": 1}),
+        ("matmul_bf16/matmul", {"loads": 2, "loads_in_loops": 2, "stores": 1, "mma": 1}),
     ],
 )
-def test_counts_of_examples(folder, file, name, expected):
-    path = EXAMPLES / folder / file
-    assert counts(path.read_text("utf-8"), name) == expected
+def test_counts_of_examples(file, expected):
+    path = EXAMPLES / f"{file}.py"
+    observed = from_source(read_source(path.read_text("utf-8"), "k.py"), f"{path.stem}_kernel")
+    assert {key.removeprefix("source."): seen.value for key, seen in observed.items() if seen.value} == expected
 
 
 @pytest.mark.parametrize(

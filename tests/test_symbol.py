@@ -92,25 +92,16 @@ def test_against_cuda_tiles_own_mangler(data):
         dtype = data.draw(st.sampled_from(sorted(dtypes)))
         constant = data.draw(st.booleans() | st.integers() | st.floats(allow_nan=False))
         array, rank = _array(compilation, dtypes[dtype], data)
-        parameter, expect = data.draw(
-            st.sampled_from(
-                [
-                    (array, Parameter("array", dtype, rank)),
-                    (compilation.ScalarConstraint(ct.int32), Parameter("scalar", "int32")),
-                    (compilation.ConstantConstraint(constant), Parameter("constant", value=constant)),
-                    (
-                        compilation.TupleConstraint((array, constant)),
-                        Parameter(
-                            "tuple", items=(Parameter("array", dtype, rank), Parameter("constant", value=constant))
-                        ),
-                    ),
-                    (
-                        compilation.ListConstraint(array, alias_groups=(), elements_may_alias=True),
-                        Parameter("list", items=(Parameter("array", dtype, rank),)),
-                    ),
-                ]
-            )
-        )
+        item, number = Parameter("array", dtype, rank), Parameter("constant", value=constant)
+        arrays = compilation.ListConstraint(array, alias_groups=(), elements_may_alias=True)
+        kinds = [
+            (array, item),
+            (compilation.ScalarConstraint(ct.int32), Parameter("scalar", "int32")),
+            (compilation.ConstantConstraint(constant), number),
+            (compilation.TupleConstraint((array, constant)), Parameter("tuple", items=(item, number))),
+            (arrays, Parameter("list", items=(item,))),
+        ]
+        parameter, expect = data.draw(st.sampled_from(kinds))
         parameters.append(parameter)
         expected.append(expect)
     convention = compilation.CallingConvention.cutile_python_v2()
