@@ -4,21 +4,16 @@ What is read from an array and then used in an index makes it an int32 array.
 """
 
 import ast
-import importlib.util
 import inspect
 import io
 from typing import get_args
 
 from kdiag.diagnose.compiler.cubin import read_cubin
+from kdiag.workload import load_module
+from source_text import called, parts
 
 ACCESSES = ("load", "store", "gather", "scatter", "atomic_add", "atomic_max", "atomic_cas")
 TILE, EXTENT = 64, 256
-
-
-def called(node):
-    """The last name of what a call calls, "" for anything else."""
-    function = getattr(node, "func", None)
-    return getattr(function, "attr", getattr(function, "id", ""))
 
 
 def accesses(tree):
@@ -54,7 +49,7 @@ def assigned(tree):
 def ranks(source):
     """The rank of every array: the length of the tuple that indexes it (or a slice of it), 1 for any other index."""
     tree = ast.parse(source)
-    found = {name: len(i.elts) if isinstance(i, ast.Tuple) else 1 for name, i in accesses(tree)}
+    found = {name: len(parts(i)) for name, i in accesses(tree)}
     for view, value in assigned(tree):
         if called(value) == "slice" and view in found:
             found[value.func.value.id] = found[view]
@@ -129,9 +124,7 @@ def _compiled(source, kernel, folder, target, output):
 
     path = folder / f"edited_{abs(hash(source))}.py"
     path.write_text(source)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_module(path, search=folder)
     function = getattr(module, kernel)
     values = arguments(function._annotated_function.pyfunc, source)
     buffer = io.BytesIO()

@@ -29,7 +29,9 @@ from source_kernels import kernel, read
     ],
 )
 def test_loops(head, persistent, bound, trips):
-    (loop,) = kernel(f"b, blocks = ct.bid(0), ct.num_blocks(0)\n{head}:\n    pass", before="from elsewhere import count").loops
+    (loop,) = kernel(
+        f"b, blocks = ct.bid(0), ct.num_blocks(0)\n{head}:\n    pass", before="from elsewhere import count"
+    ).loops
     assert (loop.persistent, loop.bound, loop.trips) == (persistent, bound, trips)
 
 
