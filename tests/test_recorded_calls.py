@@ -80,15 +80,9 @@ def test_perf(record_property):
 
 def output(folder, *words, **environment):
     """The lines that a Python in the folder prints, which has kdiag to import unless the environment says otherwise."""
-    paths = str(EXAMPLES.parent / "src")
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=folder,
-        env={"PATH": "", "PYTHONPATH": paths, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    environment = {"PATH": "", "PYTHONPATH": str(EXAMPLES.parent / "src"), **environment}
+    command = [sys.executable, *words]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
 
 
