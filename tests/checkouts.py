@@ -3,7 +3,7 @@
 import hashlib
 import subprocess
 
-from kdiag.executors import worktrees
+from kdiag.executors import repo, worktrees
 
 KERNEL = "def kernel():\n    return 1\n"
 DATE = "20260102"
@@ -26,14 +26,20 @@ def committed(folder):
     return folder
 
 
-def open_worktree(kernel_file, kernel, run_dir, date):
-    worktree = worktrees.plan_worktree(kernel_file, kernel, run_dir, date)
+def open_worktree(kernel_file, run_dir, kernel="kernel"):
+    worktree = worktrees.plan_worktree(kernel_file, kernel, run_dir, DATE)
     worktrees.create(worktree)
     return worktree
 
 
 def opened(checkout, name="run"):
-    return open_worktree(checkout / "ops" / "kernel.py", "kernel", checkout.parent / name, DATE)
+    return open_worktree(checkout / "ops" / "kernel.py", checkout.parent / name)
+
+
+def kept(worktree):
+    """The commit of a faster kernel."""
+    repo.write(worktree, "faster\n")
+    return repo.commit(worktree, "keep D")
 
 
 def snapshot(root):

@@ -1,4 +1,4 @@
-"""Command lines that tests run."""
+"""Command lines that tests run, and programs for them."""
 
 from kdiag import cli
 
@@ -11,3 +11,11 @@ def refusal(capsys, arguments, code, sentence):
     assert sentence in printed.err
     assert "Traceback" not in printed.err
     assert printed.out == ""
+
+
+def program(path, script):
+    """A program of a few lines of shell."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path

@@ -67,19 +67,10 @@ class OnGpu:
         words = ctypes.c_int64 * max(array.ndim, 1)
         self._shape = words(*array.shape)
         self._strides = words(*(stride // array.itemsize for stride in array.strides))
+        code = CODES.get(array.dtype.name, KINDS.get(array.dtype.kind))
+        bits = 4 if array.dtype.name == "float4_e2m1fn" else array.itemsize * 8
         self._tensor = _Tensor(
-            array.ctypes.data,
-            ON_A_GPU,
-            0,
-            array.ndim,
-            CODES.get(array.dtype.name, KINDS.get(array.dtype.kind)),
-            4 if array.dtype.name == "float4_e2m1fn" else array.itemsize * 8,
-            1,
-            self._shape,
-            self._strides,
-            0,
-            None,
-            _keep,
+            array.ctypes.data, ON_A_GPU, 0, array.ndim, code, bits, 1, self._shape, self._strides, 0, None, _keep
         )
 
     def __dlpack__(self, stream=None):

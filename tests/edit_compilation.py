@@ -6,11 +6,11 @@ What is read from an array and then used in an index makes it an int32 array.
 import ast
 import inspect
 import io
-from typing import Any, get_args
+from typing import get_args
 
 from edit_emulation import module_of
 from kdiag.diagnose.compiler.cubin import read_cubin
-from source_text import called
+from source_text import called, parts
 
 ACCESSES = ("load", "store", "gather", "scatter", "atomic_add", "atomic_max", "atomic_cas")
 TILE, EXTENT = 64, 256
@@ -34,7 +34,7 @@ def array(accessed):
 
 def assigned(tree):
     """Every name with what is assigned to it; tuples are taken apart."""
-    found: list[tuple[str, ast.expr]] = []
+    found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             target, value = node.targets[0], node.value
@@ -49,7 +49,7 @@ def assigned(tree):
 def ranks(source):
     """The rank of every array: the length of the tuple that indexes it (or a slice of it), 1 for any other index."""
     tree = ast.parse(source)
-    found = {name: len(i.elts) if isinstance(i, ast.Tuple) else 1 for name, i in accesses(tree)}
+    found = {name: len(parts(i)) for name, i in accesses(tree)}
     for view, value in assigned(tree):
         if called(value) == "slice" and view in found:
             found[value.func.value.id] = found[view]
@@ -67,7 +67,7 @@ def array_lists(source):
 def index_arrays(source):
     """The arrays whose values are used in an index or in the bounds of a slice, through any names."""
     tree = ast.parse(source)
-    parts: list[ast.AST] = [index for _, index in accesses(tree)]
+    parts = [index for _, index in accesses(tree)]
     parts += [node for node in ast.walk(tree) if isinstance(node, ast.Call) and called(node) == "slice"]
     used = {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
     values = assigned(tree)
@@ -82,7 +82,7 @@ def arguments(function, source):
     import torch
 
     known, indices = ranks(source), index_arrays(source)
-    values: list[Any] = []
+    values = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name in (lists := array_lists(source)):
             one = torch.empty([EXTENT] * known.get(lists[parameter.name], 1), dtype=torch.float32, device="meta")

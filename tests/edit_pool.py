@@ -118,7 +118,6 @@ class Bench(Recorder):
 
     def launch(self, stream, grid, kernel, arguments, /, **options):
         super().launch(stream, grid, kernel, arguments, **options)
-        assert self.emulation is not None
         self.emulation.launch(stream, grid, kernel, arguments)
 
     def run(self, entry, source):
@@ -134,7 +133,6 @@ class Bench(Recorder):
         return Subject(source, entry.kernel, TARGET, tuple(one for one in launches if one.kernel == entry.kernel))
 
     def _run(self, entry, source):
-        assert self.emulation is not None
         path = self.path(entry, source)
         self.launches.clear()
         result = entry.call(load_module(path, search=path.parent, source_hash=source_hash(source)))

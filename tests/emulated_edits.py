@@ -19,7 +19,7 @@ def kernel(parameters, body):
 def launch(source, grid, values):
     """The captured launch of such a kernel with these arguments."""
     names = source.partition("def k(")[2].partition(")")[0].split(", ")
-    arguments: list[ArrayArgument | ScalarArgument] = []
+    arguments = []
     for name, value in zip(names, values, strict=True):
         plain, constant = name.partition(":")[0], ":" in name
         if isinstance(value, np.ndarray):

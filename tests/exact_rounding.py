@@ -41,20 +41,8 @@ def operands(dtype, count, seed):
     form = float_format(dtype)
     tiny = 2.0**form.smallest_exponent
     normal = 2.0 ** (form.smallest_exponent + form.precision - 1)
-    special = [
-        0.0,
-        tiny,
-        3 * tiny,
-        normal - tiny,
-        normal,
-        1.0,
-        1.5,
-        2.0,
-        form.largest,
-        form.largest / 2,
-        np.inf,
-        np.nan,
-    ]
+    numbers = [0.0, tiny, 3 * tiny, normal - tiny, normal, 1.0, 1.5, 2.0]
+    special = [*numbers, form.largest, form.largest / 2, np.inf, np.nan]
     specials = np.array([*special, *(-value for value in special)]).astype(storage)
     small = (random.integers(-40, 40, count // 2) * tiny).astype(storage)
     return np.concatenate([patterns, near, small, random.choice(specials, count), specials])

@@ -3,13 +3,12 @@
 import os
 import signal
 import time
-from typing import ClassVar
 
 import torch
 
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Trial
 from kdiag.executors.correctness.judging import judge
-from kdiag.executors.edits.base import Applied, Edit, Example, Skipped
+from kdiag.executors.edits.base import Applied, Edit, Skipped
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Variant
 
 RIGHT = ConfigurationCheck("n=1", True, 0.0, 1.0)
@@ -19,9 +18,7 @@ used = False  # what a launch leaves of the context of this process
 class LineAdded(Edit):
     """Stands for H and takes no time: each variant adds a comment with its name in front of the kernel."""
 
-    id: ClassVar[str] = "H"
-    title: ClassVar[str] = "Another line"
-    examples: ClassVar[tuple[Example, ...]] = ()
+    id, title, examples = "H", "Another line", ()
 
     def __init__(self, names):
         self.names = tuple(names)
@@ -63,6 +60,5 @@ def trial(request):
     before, after = (source.path.read_text() for source in (request.parent, request.candidate))
     (fault,) = (name for name in FAULTS if f"# {name}\n" in after and f"# {name}\n" not in before)
     check = FAULTS[fault]()
-    assert isinstance(check, ConfigurationCheck)
     timing = ConfigurationTiming("n=1", 1.0, 0.5, 2.0, 1.9, 2.1, 0.001, 50)
     return Trial((check,), (timing,) if check.passed else ())

@@ -58,7 +58,7 @@ class Events:
 
     def __init__(self, attempt):
         self.attempt = attempt
-        self.seen: Counter[str] = Counter()
+        self.seen = Counter()
 
     def on_audit(self, event, arguments):
         if event == "subprocess.Popen":

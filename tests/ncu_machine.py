@@ -10,6 +10,7 @@ import pytest
 import zstandard
 
 from bundled import EXAMPLES
+from command_lines import program
 from kdiag.executors.ncu import process as ncu_process
 from kdiag.executors.ncu.collect import profile_command
 from kdiag.executors.ncu.command import NcuOptions
@@ -36,18 +37,15 @@ class Machine:
         return self.folder / "out.ncu-rep"
 
     def profile(self, code="print('hello')", options=NcuOptions()):  # noqa: B008
-        self.shown: list[str] = []
+        self.shown = []
         return profile_command([sys.executable, "-c", code], options, self.report, self.shown.append)
 
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    ncu = tools / "ncu"
-    ncu.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("stand_in_ncu.py")} "$@"\n')
-    ncu.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    stand_in = Path(__file__).with_name("stand_in_ncu.py")
+    ncu = program(tmp_path / "bin" / "ncu", f'exec {sys.executable} {stand_in} "$@"')
+    monkeypatch.setenv("PATH", f"{ncu.parent}:{os.environ['PATH']}")
     recorded = tmp_path / "recorded.ncu-rep"
     recorded.write_bytes(zstandard.ZstdDecompressor().decompressobj().decompress(RECORDED.read_bytes()))
     monkeypatch.setenv("STAND_IN_REPORT", str(recorded))

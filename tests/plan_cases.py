@@ -27,8 +27,9 @@ def resized(name, **present):
     return replace(offer("G", name), variant=Variant("G", name, settings, present))
 
 
-def compiled(code, *remarks, stack=0, blocks=1):
-    return (CompileEvidence("k", "sm_90", Launch("k", (blocks,), ()), 255, stack, 0, 100, code, remarks, 0.3),)
+def compiled(code, *remarks, stack=0, blocks=1, launch=None):
+    launch = launch or Launch("k", (blocks,), ())
+    return (CompileEvidence("k", "sm_90", launch, 255, stack, 0, 100, code, remarks, 0.3),)
 
 
 def remark(name, passed, instruction="", text="", line=12):

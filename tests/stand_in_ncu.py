@@ -112,8 +112,9 @@ class StandIn:
         shutil.copyfile(os.environ["STAND_IN_REPORT"], self.report)
         self.say(f"==PROF== Report: {self.report}")
 
-    def profile(self, index, name):
-        self.say(f'==PROF== Profiling "{cut(name)}" - {index}: 0%....50%....100% - {PASSES} passes')
+    def profile(self, names):
+        for index, name in enumerate(names):
+            self.say(f'==PROF== Profiling "{cut(name)}" - {index}: 0%....50%....100% - {PASSES} passes')
 
     def shut_down(self, code=9):
         self.say("==PROF== Trying to shutdown target application")
@@ -162,8 +163,7 @@ class StandIn:
         return code
 
     def launch_failed(self, before, last):
-        for index, name in enumerate(before):
-            self.profile(index, name)
+        self.profile(before)
         self.say(f'==PROF== Profiling "{cut(last)}" - {len(before)}: 0%....50%....100% - 1 pass')
         self.say("==ERROR== LaunchFailed\n==ERROR== LaunchFailed")
         code = self.shut_down()
@@ -172,8 +172,7 @@ class StandIn:
 
     def to_the_end(self):
         chosen = self.chosen()
-        for index, name in enumerate(chosen):
-            self.profile(index, name)
+        self.profile(chosen)
         if self.play == "no-report":
             return self.application.wait()
         if chosen and self.given.kill == "yes":
@@ -182,8 +181,7 @@ class StandIn:
 
     def hang(self, before, last):
         """Never end by itself. "hang" answers an interrupt as ncu does; "deaf" does not."""
-        for index, name in enumerate(before):
-            self.profile(index, name)
+        self.profile(before)
         self.say(f'==PROF== Profiling "{cut(last)}" - {len(before)}: 0%..', end="")
         while not self.interrupted:
             time.sleep(0.02)

@@ -16,7 +16,6 @@ from kdiag.isolate import Died
 from kdiag.records import (
     GATES,
     ArrayArgument,
-    CompileEvidence,
     CompileFailure,
     ConfigurationCheck,
     Evidence,
@@ -26,11 +25,7 @@ from kdiag.records import (
     ScalarArgument,
     TuningSpace,
 )
-
-
-def compiled(code, stack=0, launch=None):
-    made = launch or Launch("k", (1,), ())
-    return (CompileEvidence("k", "sm_90", made, 32, stack, 0, 100, code, (), 0.1),)
+from plan_cases import compiled
 
 
 def said(lines=None, **values):

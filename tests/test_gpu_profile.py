@@ -15,7 +15,6 @@ from kdiag.executors.pm_sampling.sample import PmCounters, request, sample
 from kdiag.loop.profile_workload import WorkloadRequest, profile_workload
 from kdiag.records import number
 from kdiag.rules.load_metric_sets import counters
-from kdiag.workload import Workload
 
 RIGHT = {
     "softmax": ("special-functions-and-division", "instruction-issue"),
@@ -53,15 +52,9 @@ def flops(config): return 0
 """
 
 
-def described(name):
-    found = workloads.read(EXAMPLES / name)
-    assert isinstance(found, Workload)
-    return found
-
-
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_live_profile_names_the_cause(name):
-    said: list[str] = []
+    said = []
     asked = WorkloadRequest(EXAMPLES / name, None, None, None, None, ncu=False)
     (launch,) = profile_workload(asked, said.append).kernels
     assert launch.diagnosis.causes[0].id in RIGHT[name]
@@ -73,7 +66,7 @@ def test_a_live_profile_names_the_cause(name):
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_sampled_counters_are_those_of_the_profiler(name, tmp_path):
-    work = described(name)
+    work = workloads.read(EXAMPLES / name)
     sampled = sample(request(work, work.kernel_file))
     assert isinstance(sampled, PmCounters), sampled
     assert sampled.busy_pct > 90

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bundled import EXAMPLES
+from command_lines import program
 from kdiag.diagnose.compiler import instruction_mix as module
 from kdiag.diagnose.compiler import sass_disassembler
 from kdiag.diagnose.compiler.cubin import CubinError, architecture, read_cubin
@@ -69,7 +70,7 @@ def test_an_opcode_that_nobody_knows_is_counted_as_unknown():
 
 
 def test_what_the_table_lacks_is_asked_of_the_disassembler(monkeypatch):
-    asked: list[bytes] = []
+    asked = []
 
     def answer(words, _architecture):
         asked.extend(words)
@@ -81,17 +82,13 @@ def test_what_the_table_lacks_is_asked_of_the_disassembler(monkeypatch):
 
 
 def test_the_disassembler_is_asked_again_without_what_it_calls_illegal(tmp_path, monkeypatch):
-    stand_in = tmp_path / "nvdisasm"
-    stand_in.write_text(
-        "#!/bin/sh\n"
-        'echo "$@" >> ' + str(tmp_path / "asked") + "\n"
-        'size=$(wc -c < "$4")\n'
-        "if [ $size -gt 16 ]; then\n"
-        '  echo "nvdisasm error   : Unrecognized operation at address 0x00000010" >&2; exit 255\n'
-        "fi\n"
-        "echo '        /*0000*/              @!P0 LDG.E R2, [R2] ;'\n"
+    refuses = "nvdisasm error   : Unrecognized operation at address 0x00000010"
+    stand_in = program(
+        tmp_path / "nvdisasm",
+        f'echo "$@" >> {tmp_path}/asked\n'
+        f'if [ $(wc -c < "$4") -gt 16 ]; then echo "{refuses}" >&2; exit 255; fi\n'
+        "echo '        /*0000*/              @!P0 LDG.E R2, [R2] ;'",
     )
-    stand_in.chmod(0o755)
     monkeypatch.setattr(sass_disassembler, "find_program", lambda _: stand_in)
     assert names_of([word(1), word(2)], "sm_100") == {word(1): "LDG"}
     assert (tmp_path / "asked").read_text().startswith("--binary SM100a --no-dataflow ")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from kdiag import records
 from kdiag.codec import DecodeError, decode, encode
 from kdiag.errors import UsageError
-from kdiag.journal import CandidateReady, Event, IterationDone, Journal, JournalError, Resumed, Start, Stop, Tree, read
+from kdiag.journal import CandidateReady, IterationDone, Journal, JournalError, Resumed, Start, Stop, Tree, read
 from kdiag.records import ConfigurationCheck, Iteration
 from kdiag.run_state import state
 
@@ -40,12 +40,9 @@ KEPT = Iteration(1, "H", "exp2", "exp2", "PASS", 0.13, 1.35, "keep", "35 % faste
 REVERTED = Iteration(2, "A", "", "tile loads", "PASS", 1.02, 0.18, "revert", "slower", commit=None)
 READY = Iteration(3, "B", "", "persistent", "-", None, None, "ready", "no GPU")
 WAITS = CandidateReady("B", "", "/run/003-B.patch", "d" * 64)
-EVENTS: tuple[Event, ...] = (
+EVENTS = (
     START,
-    IterationDone(BASELINE),
-    IterationDone(KEPT),
-    IterationDone(REVERTED),
-    IterationDone(READY),
+    *map(IterationDone, (BASELINE, KEPT, REVERTED, READY)),
     WAITS,
     Tree({"open": ["B"], "weight": math.inf, "nested": {"a": [1, None, True]}}),
     Stop("no GPU", "2026-01-02T03:05:05+00:00"),
@@ -53,7 +50,6 @@ EVENTS: tuple[Event, ...] = (
 
 
 def written(path, events=EVENTS):
-    assert isinstance(events[0], Start)
     with Journal.create(path, events[0]) as journal:
         for event in events[1:]:
             journal.append(event)
@@ -62,16 +58,8 @@ def written(path, events=EVENTS):
 
 # ---- codec
 
-RECORDS = [
-    records.Iteration,
-    records.Suggestion,
-    records.Profile,
-    records.CompileEvidence,
-    records.Launch,
-    records.Verdict,
-    Start,
-    CandidateReady,
-]
+NAMES = ("Iteration", "Suggestion", "Profile", "CompileEvidence", "Launch", "Verdict")
+RECORDS = [*(getattr(records, name) for name in NAMES), Start, CandidateReady]
 
 
 st.register_type_strategy(Mapping, lambda hint: st.dictionaries(*map(st.from_type, get_args(hint)), max_size=3))
@@ -109,14 +97,12 @@ def test_ints_floats_and_bools_keep_their_type():
 )
 def test_what_does_not_fit_is_refused_with_its_place(change, place):
     entry = encode(BASELINE)
-    assert isinstance(entry, dict)
     with pytest.raises(DecodeError, match=place):
         decode(Iteration, entry | change)
 
 
 def test_fields_added_later_take_their_defaults():
     entry = encode(BASELINE)
-    assert isinstance(entry, dict)
     del entry["seconds"], entry["gates"]
     assert decode(Iteration, entry) == BASELINE
 

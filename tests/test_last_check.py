@@ -1,21 +1,21 @@
 """The last checks: a second measurement, what compute-sanitizer prints, and which version a run ends with in a repository."""
 
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from time import sleep
-from typing import cast
 from unittest.mock import Mock
 
 import pytest
 
+from checkouts import KERNEL, opened
+from command_lines import program
 from kdiag import isolate
 from kdiag.executors import repo, worktrees
-from kdiag.executors.bench import Bench, Trial
+from kdiag.executors.bench import Trial
 from kdiag.executors.ncu.process import Ended
 from kdiag.executors.sanitizer import Memcheck, judge
 from kdiag.isolate import Died
-from kdiag.journal import IterationDone, Start
+from kdiag.journal import IterationDone
 from kdiag.loop.attempt import Arena, Parent, Raced, attempt
 from kdiag.loop.baseline import trial_of_best
 from kdiag.loop.compiler import Compiler
@@ -25,6 +25,7 @@ from kdiag.records import CompileFailure, ConfigurationTiming, GateRecord, Itera
 from kdiag.rules.load_policies import load
 from kdiag.run_state import state
 from kdiag.workload import Workload
+from test_journal import START
 from verdict_cases import RIGHT, timing
 
 FOUND = """========= COMPUTE-SANITIZER
@@ -61,11 +62,9 @@ def test_without_the_tool_nothing_is_proved(monkeypatch):
 
 
 def test_it_waits_for_its_source_on_the_gpu_that_measures(tmp_path, monkeypatch):
-    tool = tmp_path / "compute-sanitizer"
     told = f"dd if=${{11}} of={tmp_path}/told bs=4096 count=1"
     says = f"echo $CUDA_VISIBLE_DEVICES ${{12}} >> {tmp_path}/started; {told}; echo '=== ERROR SUMMARY: 0 errors' > $6"
-    tool.write_text(f"#!/bin/sh\n{says}\n")
-    tool.chmod(0o755)
+    tool = program(tmp_path / "compute-sanitizer", says)
     monkeypatch.setattr("shutil.which", lambda _: str(tool))
     memcheck = Memcheck(Workload(Path("w.py"), Path("k.py"), True))
     token = isolate.environment.set({"CUDA_VISIBLE_DEVICES": "3"})
@@ -77,20 +76,13 @@ def test_it_waits_for_its_source_on_the_gpu_that_measures(tmp_path, monkeypatch)
     assert (tmp_path / "started").read_text().split() == ["3", "smallest", "smallest"]
 
 
-UNEDITED, FIRST, SECOND = (f"X = {n}\n" for n in range(3))
+UNEDITED, FIRST, SECOND = KERNEL, "X = 1\n", "X = 2\n"
 
 
 @pytest.fixture
-def arena(tmp_path):
-    root = tmp_path / "user"
-    root.mkdir()
-    (root / "kernel.py").write_text(UNEDITED)
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "start"]):
-        subprocess.run(["git", "-c", "user.name=U", "-c", "user.email=u@e", *words], cwd=root, check=True)
-    worktree = worktrees.plan_worktree(root / "kernel.py", "kernel", tmp_path / "run", "20260102")
-    worktrees.create(worktree)
+def arena(checkout, tmp_path):
     compiler = Compiler(None, "kernel.py", "sm_90", tmp_path / "candidates")
-    return Arena(worktree, Emulator(compiler), "kernel", cast(Bench, object()), load("adaptive"))
+    return Arena(opened(checkout), Emulator(compiler), "kernel", object(), load("adaptive"))
 
 
 @pytest.mark.parametrize(
@@ -109,21 +101,20 @@ def test_a_run_ends_with_a_version_that_passes(arena, bad, best, verdicts, last,
         return GateRecord("memcheck", "failed" if path.read_text() in bad else "passed", "read")
 
     arena = replace(arena, memcheck=check)
-    rows, notes = [Iteration(0, "baseline", "", "baseline", "PASS", 1.1, None, "keep", "")], list[str]()
+    rows, notes = [Iteration(0, "baseline", "", "baseline", "PASS", 1.1, None, "keep", "")], []
     for n, source in enumerate((FIRST, SECOND), 1):
         repo.write(arena.worktree, source)
         commit = repo.commit(arena.worktree, f"edit {n}")
         rows.append(Iteration(n, "H", str(n), f"edit {n}", "PASS", 1.0, 1.1, "keep", "faster", commit=commit))
     source, changed = last_check(arena, UNEDITED, rows, notes.append)
     assert notes[-1].endswith(last)
-    start = Start("kernel", "w.py", "/r", "/w", "b", "base", "kernel.py", None, "adaptive", "0", "2026-01-02")
     if killed_after is not None:
-        killed = state([start, *map(IterationDone, [*rows, *changed[:killed_after]])])
+        killed = state([START, *map(IterationDone, [*rows, *changed[:killed_after]])])
         worktrees.reopen(arena.worktree, killed.best_commit)
         rows = list(killed.iterations)
         source, changed = last_check(arena, UNEDITED, rows, notes.append)
     assert source == best
-    resumed = state([start, *map(IterationDone, [*rows, *changed])])
+    resumed = state([START, *map(IterationDone, [*rows, *changed])])
     assert all(len(row.gates) == (row.n > 0) for row in changed)
     assert " ".join(row.verdict for row in resumed.iterations[1:]) == verdicts
     worktrees.reopen(arena.worktree, resumed.best_commit)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_lines import program
 from kdiag.diagnose.metrics import DERIVED
 from kdiag.errors import UsageError
 from kdiag.executors.ncu.command import (
@@ -30,36 +31,11 @@ def line(options, report=Path("/r/a.ncu-rep")):
 
 def test_the_whole_command_line():
     options = NcuOptions("full", "softmax", 2, 5, ("step/", "eval@d/"))
-    assert line(options) == [
-        "ncu",
-        "--clock-control",
-        "none",
-        "--import-source",
-        "no",
-        "--target-processes",
-        "all",
-        "--set",
-        "full",
-        "--kernel-name",
-        "regex:softmax",
-        "--launch-skip",
-        "2",
-        "--launch-count",
-        "5",
-        "--nvtx",
-        "--nvtx-include",
-        "step/",
-        "--nvtx-include",
-        "eval@d/",
-        "--export",
-        "/r/a.ncu-rep",
-        "--log-file",
-        "/l/ncu.log",
-        "python",
-        "s.py",
-        "-k",
-        "x",
-    ]
+    assert " ".join(line(options)) == (
+        "ncu --clock-control none --import-source no --target-processes all --set full --kernel-name regex:softmax "
+        "--launch-skip 2 --launch-count 5 --nvtx --nvtx-include step/ --nvtx-include eval@d/ "
+        "--export /r/a.ncu-rep --log-file /l/ncu.log python s.py -k x"
+    )
 
 
 def test_nothing_is_overwritten_and_a_per_cent_sign_is_no_macro():
@@ -145,14 +121,13 @@ def test_a_chip_is_asked_only_for_counters_it_has():
 
 def test_the_card_tells_its_capability(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    tool = tmp_path / "nvidia-smi"
-    tool.write_text("#!/bin/sh\nprintf '9.0\\n8.9\\n'\n")
-    tool.chmod(0o755)
-    assert compute_capability() == (8, 9)
-    tool.write_text("#!/bin/sh\necho No devices were found; exit 6\n")
-    assert compute_capability() is None
-    tool.write_text("#!/bin/sh\necho '[N/A]'\n")
-    assert compute_capability() is None
+    for says, capability in (
+        ("printf '9.0\\n8.9\\n'", (8, 9)),
+        ("echo No devices were found; exit 6", None),
+        ("echo '[N/A]'", None),
+    ):
+        program(tmp_path / "nvidia-smi", says)
+        assert compute_capability() == capability
 
 
 def test_capabilities_are_numbers_not_text():

@@ -17,7 +17,7 @@ def python(code, timeout_s=20.0, shown=None):
 
 
 def test_both_streams_are_kept_apart_and_shown():
-    shown: list[str] = []
+    shown = []
     ended = python("import sys; print('é', flush=True); print('bad', file=sys.stderr); sys.exit(3)", shown=shown)
     assert ended == Ended(3, "é\n", "bad\n")
     assert sorted("".join(shown).splitlines()) == ["bad", "é"]

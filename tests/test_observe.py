@@ -21,6 +21,10 @@ def evidence(*remarks):
     return CompileEvidence("k", "sm_90", launch, 255, 0, 1024, 4096, "hash", remarks, 0.1)
 
 
+def seen(*remarks):
+    return from_compilation([evidence(*remarks)])
+
+
 def test_a_place_that_several_launches_share_counts_once():
     rejected = remark("RemarkMemoryTmaLoadFailed", 9, passed=False, text="TMA only supports zero padding")
     launches = [evidence(rejected, remark(LOAD, 9, instruction="Global-memory load instruction"))] * 2
@@ -32,16 +36,12 @@ def test_a_place_that_several_launches_share_counts_once():
 
 
 def test_products_and_stores_are_told_apart():
-    found = from_compilation(
-        [
-            evidence(
-                remark("RemarkTensorCoreMMA", 3),
-                remark("RemarkTensorCoreMMA", 4, passed=False),
-                remark(STORE, 5, instruction="TMA Store instruction"),
-                remark(STORE, 6, instruction="Global-memory store instruction"),
-                remark("RemarkMemoryTmaStoreFailed", 6, passed=False),
-            )
-        ]
+    found = seen(
+        remark("RemarkTensorCoreMMA", 3),
+        remark("RemarkTensorCoreMMA", 4, passed=False),
+        remark(STORE, 5, instruction="TMA Store instruction"),
+        remark(STORE, 6, instruction="Global-memory store instruction"),
+        remark("RemarkMemoryTmaStoreFailed", 6, passed=False),
     )
     assert counted(found) == {
         "compile.mma_off_tensor_cores": 1,
@@ -60,20 +60,16 @@ def counted(found):
 
 
 def test_loops_hints_and_shared_memory_count_only_where_the_compiler_writes_of_them():
-    silent = counted(from_compilation([evidence()]))
+    silent = counted(seen())
     assert not {name for name in silent if "loops" in name or "hints" in name or "smem" in name}
-    found = from_compilation(
-        [
-            evidence(
-                remark("RemarkLoopPipeline", 3, text="Software pipeline applied: 3 stages"),
-                remark("RemarkLoopPipeline", 7, passed=False, text="the loop has a store"),
-                remark("RemarkLoopFullUnroll", 9, text="Full unroll applied: trip count 4"),
-                remark("RemarkHint", 2, passed=False, text="OptimizationHint incorrect latency"),
-                remark("RemarkHintDefault", 2),
-                remark("RemarkMemorySmemAllocated", 1, text="Shared memory allocated: 1040 bytes"),
-                remark("RemarkMemorySmemAllocated", 1, text="Shared memory allocated: 33880 bytes"),
-            )
-        ]
+    found = seen(
+        remark("RemarkLoopPipeline", 3, text="Software pipeline applied: 3 stages"),
+        remark("RemarkLoopPipeline", 7, passed=False, text="the loop has a store"),
+        remark("RemarkLoopFullUnroll", 9, text="Full unroll applied: trip count 4"),
+        remark("RemarkHint", 2, passed=False, text="OptimizationHint incorrect latency"),
+        remark("RemarkHintDefault", 2),
+        remark("RemarkMemorySmemAllocated", 1, text="Shared memory allocated: 1040 bytes"),
+        remark("RemarkMemorySmemAllocated", 1, text="Shared memory allocated: 33880 bytes"),
     )
     said = set(counted(found)) - set(silent)
     assert {name: found[name].value for name in said} == {
@@ -116,7 +112,7 @@ def test_instructions_are_totals_by_group_and_absent_when_none_were_counted():
     assert values["compile.fp64_instructions"] == 10
     assert values["compile.special_function_share_pct"] == pytest.approx(20)
     assert (values["compile.tensor_instructions"], values["compile.barriers"]) == (0, 0)
-    assert not {name for name in from_compilation([evidence()]) if name.endswith("_instructions")}
+    assert not {name for name in seen() if name.endswith("_instructions")}
 
 
 def test_the_occupancy_is_the_least_and_comes_with_what_limits_it():
@@ -135,7 +131,7 @@ def test_the_occupancy_is_the_least_and_comes_with_what_limits_it():
     assert found["compile.occupancy_limit"].value == "registers"
     assert found["compile.register_occupancy_pct"].value == 25.0
     assert found["compile.shared_memory_occupancy_pct"].value == 100.0
-    assert not {name for name in from_compilation([evidence()]) if "occupancy" in name}
+    assert not {name for name in seen() if "occupancy" in name}
 
 
 def test_resources_are_those_of_the_worst_launch_and_absent_when_unknown():

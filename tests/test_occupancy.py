@@ -9,29 +9,17 @@ from kdiag.rules.load_occupancy import load_occupancy
 from recorded_reports import DATA, LEAN, needs_data
 
 REPORTS = sorted(DATA.glob("*/*.ncu-rep"))
-LIMITS = {
-    "registers": "launch__occupancy_limit_registers",
-    "shared-memory": "launch__occupancy_limit_shared_mem",
-    "warps": "launch__occupancy_limit_warps",
-    "blocks": "launch__occupancy_limit_blocks",
-}
+LIMITED = {"registers": "registers", "shared-memory": "shared_mem", "warps": "warps", "blocks": "blocks"}
+LIMITS = {name: f"launch__occupancy_limit_{metric}" for name, metric in LIMITED.items()}
 
 
 def launches(report):
     """The launch figures of every action in the report that has them all."""
     ncu_report = pytest.importorskip("ncu_report")
-    names = [
-        *LIMITS.values(),
-        "launch__block_size",
-        "launch__registers_per_thread",
-        "launch__shared_mem_per_block_static",
-        "launch__shared_mem_per_block_dynamic",
-        "launch__shared_mem_config_size",
-        "launch__barrier_count",
-        "sm__maximum_warps_per_active_cycle_pct",
-        "device__attribute_compute_capability_major",
-        "device__attribute_compute_capability_minor",
-    ]
+    sizes = ("block_size", "registers_per_thread", "shared_mem_per_block_static", "shared_mem_per_block_dynamic")
+    names = [*LIMITS.values(), *(f"launch__{name}" for name in (*sizes, "shared_mem_config_size", "barrier_count"))]
+    names += [f"device__attribute_compute_capability_{part}" for part in ("major", "minor")]
+    names.append("sm__maximum_warps_per_active_cycle_pct")
     found = []
     context = ncu_report.load_report(str(report))
     actions = [context[index][each] for index in range(len(context)) for each in range(len(context[index]))]
@@ -43,6 +31,13 @@ def launches(report):
     return found
 
 
+def needs_of(seen):
+    static, dynamic = (seen[f"launch__shared_mem_per_block_{kind}"] for kind in ("static", "dynamic"))
+    counts = ("block_size", "registers_per_thread", "barrier_count")
+    threads, registers, barriers = (int(seen.get(f"launch__{name}", 0)) for name in counts)
+    return BlockNeeds(threads, registers, int(static + dynamic), barriers)
+
+
 @pytest.mark.skipif(not REPORTS, reason="no recorded reports here")
 def test_the_limits_are_those_of_the_profiler_on_every_card():
     compared, capabilities = 0, set()
@@ -51,16 +46,9 @@ def test_the_limits_are_those_of_the_profiler_on_every_card():
             capability = ".".join(
                 f"{seen[f'device__attribute_compute_capability_{part}']:.0f}" for part in ("major", "minor")
             )
-            needs = BlockNeeds(
-                int(seen["launch__block_size"]),
-                int(seen["launch__registers_per_thread"]),
-                int(seen["launch__shared_mem_per_block_static"] + seen["launch__shared_mem_per_block_dynamic"]),
-                int(seen.get("launch__barrier_count", 0)),
-            )
+            needs = needs_of(seen)
             configured = occupancy(capability, needs, int(seen["launch__shared_mem_config_size"]))
             at_most = occupancy(capability, needs)
-            assert configured is not None
-            assert at_most is not None
             for name, metric in LIMITS.items():
                 if name != "shared-memory":
                     assert configured.limits[name] == seen[metric], (report.name, name, needs)
@@ -78,12 +66,7 @@ def test_the_limits_are_those_of_the_profiler_on_every_card():
 @needs_data
 def test_on_the_h200_even_the_limit_by_shared_memory_is_exact():
     for seen in launches(LEAN):
-        static, dynamic = (seen[f"launch__shared_mem_per_block_{kind}"] for kind in ("static", "dynamic"))
-        needs = BlockNeeds(
-            int(seen["launch__block_size"]), int(seen["launch__registers_per_thread"]), int(static + dynamic)
-        )
-        computed = occupancy("sm_90", needs, int(seen["launch__shared_mem_config_size"]))
-        assert computed is not None
+        computed = occupancy("sm_90", needs_of(seen), int(seen["launch__shared_mem_config_size"]))
         assert {name: seen[metric] for name, metric in LIMITS.items()} == dict(computed.limits)
 
 
@@ -97,13 +80,11 @@ def test_what_limits_a_block_is_named():
     }
     for name, needs in cases.items():
         found = occupancy("sm_90", needs)
-        assert found is not None
         assert found.limited_by == name
 
 
 def test_a_block_that_cannot_run_has_no_occupancy_and_an_unknown_card_none_at_all():
     too_large = occupancy("sm_120", BlockNeeds(128, 32, 101_377))
-    assert too_large is not None
     assert (too_large.blocks_per_sm, too_large.occupancy_pct) == (0, 0.0)
     assert occupancy("sm_66", BlockNeeds(128, 32)) is None
     assert occupancy("sm_90", BlockNeeds(0, 32)) is None
@@ -112,7 +93,6 @@ def test_a_block_that_cannot_run_has_no_occupancy_and_an_unknown_card_none_at_al
 @given(st.sampled_from(sorted(load_occupancy())), st.integers(1, 1024), st.integers(16, 255), st.integers(0, 200_000))
 def test_more_of_anything_never_makes_room_for_more_blocks(capability, threads, registers, shared):
     found = occupancy(capability, BlockNeeds(threads, registers, shared))
-    assert found is not None
     assert 0 <= found.occupancy_pct <= 100
     larger = (
         BlockNeeds(threads + 32, registers, shared),
@@ -121,5 +101,4 @@ def test_more_of_anything_never_makes_room_for_more_blocks(capability, threads, 
     )
     for needs in larger:
         more = occupancy(capability, needs)
-        assert more is not None
         assert more.blocks_per_sm <= found.blocks_per_sm

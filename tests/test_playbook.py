@@ -36,6 +36,7 @@ min_compute_capability = "8.0"
 note = "every card"
 """
 TREAT = '[[treats]]\ncause = "tensor-pipe"\ngain.any = { range = [0.9, 1.0, 1.1], n = 0, source = "guess" }\n'
+each = pytest.mark.parametrize("optimization", load().values(), ids=lambda optimization: optimization.id)
 
 
 def requires(optimization):
@@ -49,17 +50,12 @@ def test_the_playbook_has_a_to_l_and_every_edit():
 
 def test_the_bundled_rules_make_a_graph():
     graph = rules.bundled()
-    assert {data["kind"] for _, data in graph.nodes(data=True)} == {
-        "symptom",
-        "cause",
-        "bottleneck",
-        "optimization",
-        "variant",
-    }
+    kinds = {"symptom", "cause", "bottleneck", "optimization", "variant"}
+    assert {data["kind"] for _, data in graph.nodes(data=True)} == kinds
     assert {data["kind"] for *_, data in graph.edges(data=True)} == {"indicates", "treats", *get_args(EdgeKind)}
 
 
-@pytest.mark.parametrize("optimization", load().values(), ids=lambda optimization: optimization.id)
+@each
 def test_every_prior_names_its_source(optimization):
     assert optimization.treats
     for treat in optimization.treats:
@@ -180,7 +176,7 @@ def test_the_rules_command_checks_and_draws(tmp_path, capsys):
         rules.build({"Z": parse("Z.toml", ENTRY + requires("Y"))}, {})
 
 
-@pytest.mark.parametrize("optimization", load().values(), ids=lambda optimization: optimization.id)
+@each
 def test_the_reference_page_has_the_fixed_headings(optimization):
     page = files("kdiag.references").joinpath(optimization.reference).read_text()
     assert re.findall(r"^## (.+)$", page, re.MULTILINE) == HEADINGS

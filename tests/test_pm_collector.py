@@ -33,31 +33,19 @@ class Cupti:
     failing: str = ""
     error: Exception = field(default_factory=Exception)
 
-    def __call__(self, device_index):
-        self._step("new", {"device_index": device_index})
+    def __call__(self, **options):
+        self._step("new", options)
         return self
 
-    def enable(self):
-        self._step("enable")
+    def __getattr__(self, name):
+        return lambda **options: self._step(name, options)
 
-    def configure(self, **options):
-        self._step("configure", options)
-
-    def start(self):
-        self._step("start")
-
-    def stop(self):
-        self._step("stop")
-
-    def decode(self, max_samples):
-        self._step("decode", {"max_samples": max_samples})
+    def decode(self, **options):
+        self._step("decode", options)
         return [Sample(5, 7, [1, 2.5])]
 
-    def disable(self):
-        self._step("disable")
-
-    def _step(self, name, options=None):
-        self.calls.append((name, options or {}))
+    def _step(self, name, options):
+        self.calls.append((name, options))
         if name == self.failing:
             raise self.error
 
@@ -65,7 +53,7 @@ class Cupti:
 @pytest.fixture
 def cupti(monkeypatch):
     played = Cupti([])
-    package: Any = ModuleType("cupti")
+    package = ModuleType("cupti")
     package.cupti, package.pm_sampling = ModuleType("cupti.cupti"), ModuleType("cupti.pm_sampling")
     package.cupti.cuptiError, package.pm_sampling.Collector = CuptiError, played
     for module in (package, package.cupti, package.pm_sampling):

@@ -30,7 +30,6 @@ def metric(name, reduce, canonical="dram_pct"):
 @given(st.integers(0, 30), st.integers(3, 60), st.integers(0, 30))
 def test_idle_ends_are_dropped_and_nothing_between_them(before, inside, after):
     found = trim(series([idle()] * before + [working()] * inside + [idle()] * after), WINDOW)
-    assert found is not None
     assert (len(found.whole), len(found.inner)) == (inside, inside - 2)
     assert found.busy_pct == pytest.approx(100)
     assert found.active_pct == pytest.approx(80)
@@ -40,15 +39,13 @@ def test_idle_ends_are_dropped_and_nothing_between_them(before, inside, after):
 def test_a_card_that_did_nothing_has_no_window(busy):
     rows = [idle() | {"busy": value} for value in busy]
     assert trim(series(rows), WINDOW) is None
-    assert "another GPU" in str(objection(None, WINDOW, 1, 1))
+    assert "another GPU" in objection(None, WINDOW, 1, 1)
 
 
 def test_idle_time_inside_the_window_counts():
     found = trim(series([working()] * 20 + [idle()] * 20 + [working()] * 20), WINDOW)
-    assert found is not None
     assert found.busy_pct == pytest.approx(100 * 38 / 58)
     reason = objection(found, WINDOW, 40, 10)
-    assert reason is not None
     assert "busy for 66 %" in reason
 
 
@@ -56,7 +53,6 @@ def test_idle_time_inside_the_window_counts():
 def test_totals_keep_every_working_sample_and_ignore_the_idle_ones(bytes_moved, before, after):
     rows = [idle(bytes=0)] * before + [working(bytes=b) for b in bytes_moved] + [idle(bytes=0)] * after
     found = trim(series(rows), WINDOW)
-    assert found is not None
     values = values_per_metric(found, [metric("bytes", "launch", "dram_read_bytes")], launches=7)
     assert values["dram_read_bytes"][1] == pytest.approx(sum(bytes_moved) / 7)
 
@@ -76,7 +72,6 @@ def test_a_mean_is_weighted_by_the_length_of_the_samples(samples):
 @given(st.floats(0, 100), st.floats(1, 100))
 def test_over_active_time_a_value_is_that_of_the_sms_with_work(pct, active):
     found = trim(series([working(x=pct * active / 100) | {"active": active}] * 30), WINDOW)
-    assert found is not None
     assert values_per_metric(found, [metric("x", "active")], 1)["dram_pct"][1] == pytest.approx(pct)
 
 
@@ -85,13 +80,11 @@ def test_over_active_time_a_value_is_that_of_the_sms_with_work(pct, active):
 def test_a_sample_without_a_number_makes_the_metric_unavailable(value, reduce):
     rows = [working(x=1)] * 15 + [working(x=value)] + [working(x=1)] * 15
     found = trim(series(rows), WINDOW)
-    assert found is not None
     assert values_per_metric(found, [metric("x", reduce)], 1) == {}
 
 
 def test_of_several_entries_for_a_metric_the_largest_counts():
     found = trim(series([working(a=10, b=30, c=20)] * 30), WINDOW)
-    assert found is not None
     entries = [metric(name, "mean", "l2_pct") for name in ("a", "b", "c")]
     assert values_per_metric(found, entries, 1)["l2_pct"] == (entries[1], pytest.approx(30))
 
@@ -99,22 +92,19 @@ def test_of_several_entries_for_a_metric_the_largest_counts():
 @given(st.integers(1, 50), st.integers(1, 10**6), st.sampled_from([1, 2, 4, 8, 16]))
 def test_the_blocks_of_the_launches_prove_the_window(launches, blocks, ctas):
     found = trim(series([working(blocks=launches * blocks * ctas / 40)] * 40), WINDOW)
-    assert found is not None
     assert objection(found, WINDOW, launches, blocks) is None
 
 
 def test_blocks_that_no_launch_explains_are_another_kernel():
     found = trim(series([working()] * 40), WINDOW)
-    assert found is not None
     reason = objection(found, WINDOW, launches=10, blocks=30)
-    assert reason is not None
     assert "another kernel" in reason
     assert objection(found, Window("busy", "active"), launches=10, blocks=30) is None
 
 
 def test_a_window_of_few_samples_is_refused():
     found = trim(series([working()] * 12), WINDOW)
-    assert "holds 10 samples" in str(objection(found, WINDOW, 12, 10))
+    assert "holds 10 samples" in objection(found, WINDOW, 12, 10)
 
 
 @given(st.integers(1, MAX_INTERVAL_NS))
@@ -137,5 +127,4 @@ def test_a_first_sample_without_a_start_is_left_out():
     recorded = series([working()] * 30)
     torn = Series(recorded.names, (0, *recorded.starts_ns[1:]), recorded.ends_ns, recorded.values)
     found = trim(torn, WINDOW)
-    assert found is not None
     assert len(found.whole) == 29

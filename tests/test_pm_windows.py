@@ -6,7 +6,6 @@ import tomllib
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -86,18 +85,13 @@ RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("pm_*.json.xz"))
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_recorded_window_of_a_real_card_is_accepted_and_says_what_it_must(path):
     played = json.loads(lzma.decompress(path.read_bytes()))
-    recorded = Series(
-        tuple(played["names"]),
-        tuple(played["starts_ns"]),
-        tuple(played["ends_ns"]),
-        tuple(map(tuple, played["values"])),
-    )
+    columns = (tuple(played[name]) for name in ("names", "starts_ns", "ends_ns"))
+    recorded = Series(*columns, tuple(map(tuple, played["values"])))
     chosen = load_metric_set(played["architecture"])
-    assert chosen is not None
     metrics = chosen.passes["default"][0]
     launches = FakeLaunches(played["launches"], played["blocks"], played["launch_ms"])
     found = sampled_values([(accepted(FakeSampler(recorded), launches, chosen, metrics), metrics)])
-    value: dict[str, Any] = {name: one.value for name, one in found.items()}
+    value = {name: one.value for name, one in found.items()}
     assert set(value) == {metric.metric for metric in metrics}
     # Cycles and clock are counted apart from CUDA's timer, so their quotient must be the time of a launch.
     assert value["sm_elapsed_cycles"] / value["sm_clock_hz"] * 1e3 == pytest.approx(played["launch_ms"], rel=0.05)
@@ -116,7 +110,6 @@ def architectures():
 @pytest.mark.parametrize("architecture", architectures())
 def test_every_set_of_metrics_holds_what_a_diagnosis_starts_from(architecture):
     found = load_metric_set(architecture)
-    assert found is not None
     assert found.architecture == architecture
     default = {metric.metric for run in found.passes["default"] for metric in run}
     assert {"dram_pct", "issue_pct", "tensor_pct", "xu_pct", "occupancy_pct", "sm_clock_hz"} <= default
@@ -132,8 +125,6 @@ def test_every_set_of_metrics_holds_what_a_diagnosis_starts_from(architecture):
 
 def test_a_card_that_is_like_another_differs_by_what_its_file_says():
     hopper, ampere = load_metric_set("sm_90"), load_metric_set("sm_86")
-    assert hopper is not None
-    assert ampere is not None
     assert ampere.window == replace(hopper.window, blocks="gr__ctas_launched.sum")
     theirs, ours = ({metric.name for metric in found.passes["default"][0]} for found in (hopper, ampere))
     assert ours - theirs == {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"}

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from kdiag.errors import UsageError
-from kdiag.executors.decide import CandidateOutcome, decide
-from kdiag.executors.stopping import Progress, asks_user, stop_reason
+from kdiag.executors.decide import decide
+from kdiag.executors.stopping import asks_user, stop_reason
 from kdiag.rules import load_policies
-from kdiag.rules.load_policies import Policy, PolicyError
+from kdiag.rules.load_policies import PolicyError
 from verdict_cases import ADAPTIVE, GOING, OPTIMIZE_LOOP, POLICIES, RIGHT, TILEGYM, WRONG, outcome, row, timing
 
 
@@ -52,8 +52,7 @@ WRONG_IN_ONE = outcome(checks=(RIGHT, WRONG))
 SLOWER_IN_ONE = outcome(timing(1.5), timing(0.97, name="b"))
 CRASH = outcome(died="illegal memory access", checks=())
 
-Row = tuple[Policy, list[CandidateOutcome | float], Progress, str, str | None]
-ROWS: list[Row] = [
+ROWS = [
     (TILEGYM, [1.05], GOING, "keep", None),
     (TILEGYM, [1.0499], GOING, "keep, later", None),
     (TILEGYM, [1.02], GOING, "keep, later", None),

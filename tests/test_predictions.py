@@ -7,20 +7,16 @@ from kdiag.diagnose.compiler.observe_remarks import COUNTS
 from kdiag.errors import KdiagError
 from kdiag.planner.predictions import check, predicted
 from kdiag.planner.tree import from_suggestions
-from kdiag.records import Evidence
 from kdiag.rules.load_playbook import load, parse
+from observing import observe
 from test_playbook import ENTRY, TREAT
 from test_tree import PLAN, names
 
 CAUSE = "special-functions-and-division"
 
 
-def seen(**values):
-    return {name: Evidence("metric", name, value) for name, value in values.items()}
-
-
 def instructions(after, faster):
-    return check(CAUSE, ("-instructions",), (seen(instructions=100), seen(instructions=after)), faster=faster)
+    return check(CAUSE, ("-instructions",), (observe(instructions=100), observe(instructions=after)), faster=faster)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +53,7 @@ def test_the_truth_table(after, faster, expected):
     ],
 )  # fmt: skip
 def test_what_counts_as_moved(moves, before, after, outcome):
-    assert check(CAUSE, moves, (seen(**before), seen(**after)), faster=True).outcome == outcome
+    assert check(CAUSE, moves, (observe(**before), observe(**after)), faster=True).outcome == outcome
 
 
 def test_a_refuted_cause_comes_last_until_it_is_supported():

@@ -5,14 +5,8 @@ from kdiag.diagnose.profile import launch_profile, profile_launches
 from kdiag.diagnose.report.read import ReportLaunch
 from kdiag.diagnose.report.symbol import Constant
 from kdiag.executors.host_timing import RunTiming
-from kdiag.records import Evidence, number
-from kdiag.rules.load_metrics import load_metrics
-
-
-def observe(**values):
-    units = {name: metric.unit for name, metric in load_metrics().items()}
-    return {name: Evidence("metric", name, value, units[name]) for name, value in values.items()}
-
+from kdiag.records import number
+from observing import observe
 
 BUSY = observe(
     duration_us=100.0, compute_pct=9.0, memory_pct=90.0, dram_pct=90.0, l2_pct=90.0, issue_pct=9.0, waves=60.0
@@ -59,11 +53,8 @@ def test_counters_that_contradict_each_other_are_not_believed():
 
 def test_what_compiler_and_workload_say_is_taken_together_with_the_counters():
     traffic = {**BUSY, **observe(dram_read_bytes=3e8, dram_write_bytes=1e8)}
-    more = {"work.bytes": Evidence("workload", "work.bytes", 2e8, "byte")}
-    alone, together = (
-        launch_profile(launch(0, "k", known=traffic)),
-        launch_profile(launch(0, "k", known=traffic), more),
-    )
+    read = launch(0, "k", known=traffic)
+    alone, together = launch_profile(read), launch_profile(read, observe(work__bytes=2e8))
     assert alone.diagnosis.causes[0].id == "dram-bandwidth"
     assert together.diagnosis.causes[0].id == "excess-traffic"
     assert together.roofline.excess_traffic == 2.0
@@ -76,10 +67,7 @@ def test_constants_get_the_names_of_the_parameters():
 
 def test_sampled_counters_are_completed_by_the_compiled_code():
     sampled = observe(dram_pct=30, l2_pct=40, l1_data_pct=20, grid_size=264, sm_count=132)
-    compiled = {
-        name: Evidence("resource", name, value)
-        for name, value in (("compile.blocks_per_sm", 2), ("compile.occupancy_pct", 25.0))
-    }
+    compiled = observe(compile__blocks_per_sm=2, compile__occupancy_pct=25.0)
     known = with_derived({**sampled, **compiled})
     assert [number(known, name) for name in ("memory_pct", "waves", "max_occupancy_pct")] == [40, 1.0, 25.0]
     assert number(known, "compute_pct") is None

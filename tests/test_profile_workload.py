@@ -21,8 +21,7 @@ __all__ = ["machine"]
 
 def printed(capsys, *arguments):
     assert cli.run(["profile", *arguments, "--json"]) == 0
-    found: dict[str, object] = json.loads(capsys.readouterr().out)
-    return found
+    return json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.compiler

@@ -74,7 +74,6 @@ UNCOUNTED = {
 @pytest.mark.skipif(find_program("tileiras") is None, reason="tileiras is not installed")
 def test_every_kind_of_remark_in_the_compiler_is_counted_or_left_out_for_a_reason():
     program = find_program("tileiras")
-    assert program is not None
     kinds = {found[1].decode() for found in re.finditer(rb"(Remark[A-Z]\w+)@", program.read_bytes())}
     assert "RemarkMemoryTmaLoadFailed" in kinds
     uncounted = {

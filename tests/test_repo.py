@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkouts import KERNEL, git, opened, snapshot
+from checkouts import KERNEL, git, kept, opened, snapshot
+from command_lines import program
 from kdiag.executors import repo, worktrees
 
 pytestmark = pytest.mark.usefixtures("isolated_git")
@@ -35,8 +36,7 @@ def test_a_whole_run_leaves_the_users_checkout_byte_identical(checkout):
         repo.changed_files(worktree)
         repo.patch(worktree)
         repo.revert(worktree)
-    repo.write(worktree, "faster\n")
-    repo.commit(worktree, "keep D")
+    kept(worktree)
     worktrees.reopen(worktree, repo.head(worktree))
     worktrees.close(worktree)
 
@@ -47,15 +47,11 @@ def test_a_whole_run_leaves_the_users_checkout_byte_identical(checkout):
 
 def test_the_users_hooks_do_not_run_and_nothing_is_signed(checkout):
     for name in ("post-checkout", "pre-commit", "commit-msg", "post-commit", "reference-transaction"):
-        hook = checkout / ".git" / "hooks" / name
-        hook.parent.mkdir(exist_ok=True)
-        hook.write_text(f"#!/bin/sh\ntouch {checkout}/hook-{name}-ran\nexit 1\n")
-        hook.chmod(0o755)
+        program(checkout / ".git" / "hooks" / name, f"touch {checkout}/hook-{name}-ran\nexit 1")
     git(checkout, "config", "commit.gpgSign", "true")
     git(checkout, "config", "gpg.program", "/bin/false")
     worktree = opened(checkout)
-    repo.write(worktree, "faster\n")
-    repo.commit(worktree, "keep D")
+    kept(worktree)
     assert not list(checkout.glob("hook-*"))
 
 
@@ -103,8 +99,7 @@ def test_commit_takes_the_target_alone_and_falls_back_to_its_own_author(checkout
 def test_the_users_own_identity_is_used_where_there_is_one(checkout):
     git(checkout, "config", "user.name", "Ada")
     worktree = opened(checkout)
-    repo.write(worktree, "faster\n")
-    made = repo.commit(worktree, "D")
+    made = kept(worktree)
     assert git(checkout, "show", "--no-patch", "--format=%an <%ae>", made) == "Ada <kdiag@localhost>"
 
 

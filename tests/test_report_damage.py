@@ -4,6 +4,7 @@ import gzip
 import io
 import random
 import sqlite3
+from types import SimpleNamespace
 
 import pytest
 import zstandard
@@ -87,29 +88,16 @@ def test_a_compressed_report(tmp_path):
     assert read_launches(packed) == read_launches(plain)
 
 
-class Range:
-    """A result that is no single kernel, as ncu_report gives it."""
-
-    NameBase_DEMANGLED = 1
-
-    def name(self, base=0):
-        return ""
-
-    def workload_type(self):
-        return 1
-
-    def metric_by_name(self, name):
-        return None
-
-    def metric_names(self):
-        return ("gpu__time_duration.sum",)
-
-    def nvtx_state(self):
-        return None
-
-
 def test_a_result_without_a_kernel_is_called_what_it_is():
-    found = native.launch(Range(), ["x"])
+    result = SimpleNamespace(
+        NameBase_DEMANGLED=1,
+        name=lambda base=0: "",
+        workload_type=lambda: 1,
+        metric_by_name=lambda name: None,
+        metric_names=lambda: ("gpu__time_duration.sum",),
+        nvtx_state=lambda: None,
+    )
+    found = native.launch(result, ["x"])
     assert (found["symbol"], found["base_name"], found["whole"], found["figures"]) == ("range", "range", True, {})
 
 

@@ -14,14 +14,13 @@ from kdiag.records import number
 from kdiag.rules.load_metrics import load_metrics
 from recorded_reports import DATA, LEAN, needs_data
 
-WIDE = """\
-"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","dram__bytes_read.sum","gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed","gpu__time_duration.sum","launch__grid_size"
+HEAD = '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC",'
+WIDE = f"""{HEAD}"dram__bytes_read.sum","gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed","gpu__time_duration.sum","launch__grid_size"
 "","","","","","","","","","","","Gbyte","%","ms",""
 "0","7","python3","127.0.0.1","softmax_k_Kt1_A2bf16_I4096","1","7","(128, 1, 1)","(32768, 1, 1)","0","9.0","0.268461","60.541755","0.176832","32,768"
 "1","7","python3","127.0.0.1","void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int, T2)","1","7","(128, 1, 1)","(64, 2, 1)","0","9.0","n/a","(!) nan","1.000000","128"
 """
-LONG = """\
-"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description"
+LONG = f"""{HEAD}"Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description"
 "0"@"GPU Speed Of Light Throughput","Duration","us","549.98",
 "0"@"GPU Speed Of Light Throughput","Memory Throughput","%","54.76",
 "0"@"SpeedOfLight","","","","SOLBottleneck","OPT","Two lines,
@@ -235,11 +234,6 @@ def test_other_peoples_printed_reports(name):
 
 def test_every_row_of_the_wide_form_is_a_launch(tmp_path):
     """Process numbers come again in other containers, and IDs in every run."""
-    path = tmp_path / "two.csv"
-    row = '"0","1","python","127.0.0.1","k","1","7","(1, 1, 1)","(8, 1, 1)","0","9.0"'
-    path.write_text(
-        '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size",'
-        '"Device","CC","gpu__time_duration.sum"\n'
-        f'"","","","","","","","","","","","us"\n{row},"176.8"\n{row},"1.0"\n'
-    )
-    assert [launch.duration_us for launch in read_launches(path)] == [176.8, 1.0]
+    header, units, row = WIDE.splitlines(keepends=True)[:3]
+    launches = read(tmp_path, header + units + row + row.replace("0.176832", "1.000000"))
+    assert [launch.duration_us for launch in launches] == [176.832, 1000]

@@ -126,9 +126,7 @@ def test_recorded_matrix_products():
     assert fast.levels[0].bytes < fast.levels[1].bytes
     needed = observe(work__bytes=3 * 2 * 4096**2, work__flops=2 * 4096**3)
     excess = roofline_of({**launches[7], **needed}).excess_traffic
-    assert excess is not None
     assert excess > 20  # spilled registers go through DRAM
-    assert spilling.pct_of_limit is not None
     assert spilling.pct_of_limit < 50
     for roofline in (fast, spilling):
         assert all(each.pct_of_limit is not None and each.pct_of_limit < 100 for each in roofline.levels)

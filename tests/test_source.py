@@ -10,39 +10,9 @@ from bundled import EXAMPLES
 from kdiag.diagnose.source.observe import from_source
 from kdiag.diagnose.source.read import SourceFacts, read_source
 from kdiag.errors import UsageError
+from source_kernels import kernel
 
 FILES = sorted(EXAMPLES.glob("*/*.py"))
-NAMES = {
-    "source.exact_divisions",
-    "source.exponentials",
-    "source.gathers",
-    "source.scatters",
-    "source.loads",
-    "source.stores",
-    "source.mma",
-    "source.persistent_loops",
-    "source.indirect_gathers",
-    "source.gathers_contiguous",
-    "source.loads_in_loops",
-    "source.loads_without_zero_padding",
-    "source.atomics",
-    "source.mma_float32",
-    "source.swizzles",
-    "source.unresolved_helpers",
-    "source.in_place_loops",
-}
-
-
-def kernel(body, parameters="x, y, n, TILE: ct.Constant[int]", before=""):
-    lines = "\n".join(f"    {line}" for line in body.splitlines())
-    text = f"import cuda.tile as ct\n{before}\n@ct.kernel\ndef k({parameters}):\n{lines}\n"
-    return read_source(text, "k.py").kernels[-1]
-
-
-def counts(text, name):
-    observed = from_source(read_source(text, "k.py"), name)
-    assert set(observed) == NAMES
-    return {key.removeprefix("source."): seen.value for key, seen in observed.items() if seen.value}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
@@ -56,26 +26,20 @@ def test_examples_are_read(path):
 
 
 @pytest.mark.parametrize(
-    ("folder", "file", "name", "expected"),
+    ("file", "expected"),
     [
         (
-            "softmax",
-            "softmax.py",
-            "softmax_kernel",
+            "softmax/softmax",
             {"exact_divisions": 1, "exponentials": 1, "gathers": 1, "gathers_contiguous": 1, "scatters": 1},
         ),
-        (
-            "rms_norm",
-            "rms_norm.py",
-            "rms_norm_kernel",
-            {"exact_divisions": 1, "gathers": 2, "gathers_contiguous": 2, "scatters": 1},
-        ),
-        ("matmul_bf16", "matmul.py", "matmul_kernel", {"loads": 2, "loads_in_loops": 2, "stores": 1, "mma": 1}),
+        ("rms_norm/rms_norm", {"exact_divisions": 1, "gathers": 2, "gathers_contiguous": 2, "scatters": 1}),
+        ("matmul_bf16/matmul", {"loads": 2, "loads_in_loops": 2, "stores": 1, "mma": 1}),
     ],
 )
-def test_counts_of_examples(folder, file, name, expected):
-    path = EXAMPLES / folder / file
-    assert counts(path.read_text("utf-8"), name) == expected
+def test_counts_of_examples(file, expected):
+    path = EXAMPLES / f"{file}.py"
+    observed = from_source(read_source(path.read_text("utf-8"), "k.py"), f"{path.stem}_kernel")
+    assert {key.removeprefix("source."): seen.value for key, seen in observed.items() if seen.value} == expected
 
 
 @pytest.mark.parametrize(
@@ -112,7 +76,9 @@ def test_other_packages_do_not_count():
 def test_constants_under_any_alias():
     before = "Const = ct.Constant\nSize = Const[int]\nfrom typing import Annotated\n"
     marked = "Annotated[int, ct.ConstantAnnotation()]"
-    found = kernel("pass", f"x, a: Size, b: ct.Constant, c: {marked}, d: int, *, e: Const[bool]", before)
+    found = kernel(
+        "pass", parameters=f"x, a: Size, b: ct.Constant, c: {marked}, d: int, *, e: Const[bool]", before=before
+    )
     assert found.constants == ("a", "b", "c", "e")
 
 
@@ -147,61 +113,6 @@ def test_called_functions_count_once_with_what_they_call():
     found = kernel("ct.scatter(y, 0, outer(x, 0) + outer(x, 1))", before=before)
     assert [access.kind for access in found.accesses] == ["scatter", "gather"]
     assert sorted(call.name for call in found.math) == ["/", "exp"]
-
-
-@pytest.mark.parametrize(
-    ("body", "indirect"),
-    [
-        ("ct.gather(x, ct.arange(TILE, dtype=ct.int32))", False),
-        ("i = ct.load(y, (0,), (TILE,))\nct.gather(x, i * 2)", True),
-        ("i, j = ct.gather(y, 0), ct.bid(0)\nct.gather(x, (j, n))", False),
-        ("i = read(y)\nct.gather(x, (i[:, None], 0))", True),
-        ("fetch(x, ct.gather(y, n))", True),
-        ("fetch(x, n)", False),
-    ],
-)
-def test_indirect_gather(body, indirect):
-    before = "def read(a):\n    return ct.load(a, 0, 1)\ndef fetch(a, i):\n    return ct.gather(a, i)\n"
-    found = kernel(body, before=before)
-    gathers = [access for access in found.accesses if access.kind == "gather" and access.array != "y"]
-    assert [access.indirect for access in gathers] == [indirect]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "persistent"),
-    [
-        ("ct.bid(0), n, ct.num_blocks(0)", True),
-        ("b, n, blocks", True),
-        ("b, n, SMS", True),
-        ("b * 4, b * 4 + 4, TILE", False),
-        ("b, b + 4, 2", False),
-        ("0, n, TILE", False),
-        ("n", False),
-    ],
-)
-def test_persistent_loop(arguments, persistent):
-    found = kernel(f"b, blocks = ct.bid(0), ct.num_blocks(0)\nfor i in range({arguments}):\n    pass")
-    assert len(found.loops) == 1
-    assert found.persistent is persistent
-
-
-def test_products_and_views():
-    found = kernel("v = x.tiled_view((4, 4))\nt = v.load((0, 0))\nv.store((0, 0), t @ t)\nct.mma(t, t, t)")
-    assert len(found.mma) == 2
-    assert [(access.kind, access.array) for access in found.accesses] == [("load", "v"), ("store", "v")]
-
-
-def test_unknown_kernel_names_those_there_are():
-    facts = read_source("import cuda.tile as ct\n@ct.kernel\ndef here(): pass\n", "k.py")
-    with pytest.raises(UsageError, match="here"):
-        from_source(facts, "there")
-
-
-def test_first_place_is_given():
-    observed = from_source(SourceFacts((kernel("t = ct.load(x, 0, 1)\nct.load(y, 0, 1)"),)), "k")
-    where = observed["source.loads"].where
-    assert where is not None
-    assert (where.file, where.line, where.column) == ("k.py", 5, 8)
 
 
 PIECES = st.sampled_from(

@@ -11,6 +11,9 @@ def rows(i, size):
     return i * size + ct.arange(size, dtype=ct.int32)
 def pair(a):
     return a, ct.load(y, (0,), (16,))
+def second():
+    i, j = ct.gather(y, 0), ct.bid(0)
+    return j
 """
 
 
@@ -39,8 +42,10 @@ def pair(a):
         ("ct.load(y, (0,), (T,)) * 2", "indirect", None),
         ("ct.load(y, (0,), (T,))[:, None] * n + rows(0, T)[None, :]", "indirect", 1),
         ("(ct.gather(y, 0), rows(0, T))", "indirect", 1),
+        ("rows(ct.gather(y, 0), T)", "indirect", 1),
         ("pair(0)[0]", "scalar", 0),
         ("pair(0)[1]", "indirect", None),
+        ("(second(), n)", "scalar", 0),
         ("offsets(n)", "unknown", None),
     ],
 )

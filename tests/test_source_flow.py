@@ -2,7 +2,6 @@
 
 import pytest
 
-from kdiag.diagnose.source.read import Product
 from kdiag.errors import UsageError
 from source_kernels import kernel, read
 
@@ -21,12 +20,18 @@ from source_kernels import kernel, read
         ("for i in ct.static_iter(range(n))", False, "static", None),
         ("for i in range(b, n, ct.num_blocks(0))", True, "dynamic", None),
         ("for i in range(b, n, 0)", True, "dynamic", None),
+        ("for i in range(b, n, SMS)", True, "dynamic", None),
+        ("for i in range(b, n, blocks)", True, "dynamic", None),
+        ("for i in range(b * 4, b * 4 + 4, T)", False, "dynamic", None),
+        ("for i in range(b, b + 4, 2)", False, "dynamic", None),
         ("while b < n", False, "dynamic", None),
         ("while True", False, "unknown", None),
     ],
 )
 def test_loops(head, persistent, bound, trips):
-    (loop,) = kernel(f"b = ct.bid(0)\n{head}:\n    pass", before="from elsewhere import count").loops
+    (loop,) = kernel(
+        f"b, blocks = ct.bid(0), ct.num_blocks(0)\n{head}:\n    pass", before="from elsewhere import count"
+    ).loops
     assert (loop.persistent, loop.bound, loop.trips) == (persistent, bound, trips)
 
 
@@ -83,7 +88,6 @@ def test_the_type_is_that_at_the_product():
 
 def test_products_of_the_operator_and_with_scales():
     first, second = kernel("a = ct.load(x, (0,), (T,))\na @ a\nct.mma_scaled(a, n, a, n, acc=a)").mma
-    assert isinstance(first, Product)
     assert (first.name, first.x, first.y, first.accumulator) == ("@", "a", "a", None)
     assert (second.name, second.x, second.y, second.accumulator) == ("mma_scaled", "a", "a", "a")
 

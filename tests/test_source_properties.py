@@ -43,7 +43,7 @@ PIECES = [
 @st.composite
 def kernels(draw):
     """The text of a kernel, in any order and nesting, and its counts; `missing` is one function however often called."""
-    lines, counts, depths = [], Counter[str](), [4]
+    lines, counts, depths = [], Counter(), [4]
     for piece in draw(st.lists(st.sampled_from(PIECES), max_size=12)):
         if len(depths) > 1 and draw(st.booleans()):
             depths.pop()

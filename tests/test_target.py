@@ -12,26 +12,14 @@ from kdiag.loop.request import Request, completed, describe, policy_of, refuse_v
 from kdiag.loop.target import NO_TARGET, Goal, Target, from_toml, goal
 from kdiag.records import Cause, Diagnosis, Evidence, Gpu, Iteration
 from kdiag.reporters.escalation import escalation
+from test_journal import START
 
 ROWS = (
     ConfigurationBaseline("a", 2.0, 0.0, 1.0, "copy bandwidth", gbs=1000.0, tflops=4.0),
     ConfigurationBaseline("b", 1.0, 0.0, 0.5, "copy bandwidth", gbs=1500.0, tflops=5.0),
 )
 MEASURED = Baseline((), ROWS, copy_gbs=4000.0, matrix_tflops=700.0)
-START = journal.Start(
-    kernel="k",
-    workload="/w/workload.py",
-    repository="/w",
-    worktree="/r/worktree",
-    branch="b",
-    base_commit="0",
-    target="k.py",
-    gpu=None,
-    policy="tilegym",
-    version="0",
-    time="now",
-    options={"rounding": "no", "target": "sm_90", "target_metric": "gbps", "target_value": 900.0, "max_iterations": 3},
-)
+OPTIONS = {"rounding": "no", "target": "sm_90", "target_metric": "gbps", "target_value": 900.0, "max_iterations": 3}
 
 
 def test_the_rate_of_a_run_is_that_of_its_lowest_configuration():
@@ -52,14 +40,12 @@ def test_the_rate_of_a_run_is_that_of_its_lowest_configuration():
 )
 def test_a_share_of_the_measured_peak(target, usual, wanted):
     aim = goal(target, usual, MEASURED, None)
-    assert aim is not None
     assert aim.wanted == wanted
 
 
 def test_without_a_measured_peak_the_card_must_be_known_by_its_exact_name():
     bare = replace(MEASURED, copy_gbs=None)
     known = goal(Target(target_pct_of_peak=50.0), None, bare, Gpu("NVIDIA H200", "9.0", None))
-    assert known is not None
     assert known.wanted == pytest.approx(2400, rel=0.02)
     with pytest.raises(KdiagError, match="give --target-metric and --target-value"):
         goal(Target(target_pct_of_peak=50.0), None, bare, Gpu("NVIDIA H200 NVX", "9.0", None))
@@ -88,11 +74,12 @@ def test_a_target_table_that_says_something_else(tmp_path, text, problem):
 
 
 def test_the_command_line_goes_before_the_journal_and_that_before_the_workload(tmp_path):
-    journal.Journal.create(tmp_path / "journal.jsonl", START).close()
+    start = replace(START, policy="tilegym", options=OPTIONS)
+    journal.Journal.create(tmp_path / "journal.jsonl", start).close()
     table = tmp_path / "kdiag.toml"
     table.write_text("[target]\ntarget_pct_of_peak = 0.5\nmax_iterations = 9\ngpu = 'nvidia'\n")
     alone = completed(Request(resume=tmp_path))
-    assert (alone.kernel, alone.workload, alone.policy) == ("k", Path("/w/workload.py"), "tilegym")
+    assert (alone.kernel, alone.workload, alone.policy) == ("softmax", Path("/user/workload.py"), "tilegym")
     assert alone.goal == Target("gbps", 900.0, None, 3, None)
     asked = completed(Request(resume=tmp_path, workload=table, policy="adaptive", goal=Target(target_pct_of_peak=80)))
     assert asked.goal == Target("gbps", None, 80, 3, "nvidia")

@@ -1,18 +1,14 @@
 """The launches of TileGym's operators, captured without a GPU."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("cuda.tile")
 pytest.importorskip("torch")
-CHECKOUT = os.environ.get("TILEGYM_DIR")
-SOURCES = Path(CHECKOUT or ".") / "src"
-pytestmark = [
-    pytest.mark.compiler,
-    pytest.mark.skipif(CHECKOUT is None, reason="TILEGYM_DIR names no checkout of TileGym"),
-]
+
+from bundled import TILEGYM, needs_tilegym
+
+SOURCES = TILEGYM / "src"
+pytestmark = [pytest.mark.compiler, needs_tilegym]
 
 from kdiag.diagnose.capture.call import CallRequest, launches_of_call
 from kdiag.diagnose.source.read import read_source
@@ -22,7 +18,7 @@ from tilegym_calls import CALLS
 @pytest.fixture(scope="module")
 def parameters():
     """By name of a kernel, the parameters it has in the source, for each file that defines one of that name."""
-    found: dict[str, set[tuple[str, ...]]] = {}
+    found = {}
     for path in (SOURCES / "tilegym" / "ops" / "cutile").rglob("*.py"):
         for kernel in read_source(path.read_text("utf-8"), path.name).kernels:
             found.setdefault(kernel.name, set()).add(kernel.parameters)

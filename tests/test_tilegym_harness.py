@@ -1,15 +1,14 @@
 """TileGym's layout: an operator's kernel file and tests are found, or the sentence says what to give instead."""
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from bundled import TILEGYM, needs_tilegym
 from kdiag.errors import UsageError
 from kdiag.executors.tilegym import OPS, find_operator, operator_of, workload_of
 
-CHECKOUT = os.environ.get("TILEGYM_DIR", "")
 KERNEL = "@register_impl('{name}', backend='cutile')\ndef wrapper(): ...\n"
 FILES = {
     "src/tilegym/ops/cutile/__init__.py": "",
@@ -93,11 +92,10 @@ UNMEASURED = {"gelu", "relu", "softmax", "mhc", "nvfp4_quantize", "sparse_mla", 
 UNMEASURED |= {"fused_linear_cross_entropy"}
 
 
-@pytest.mark.skipif(not CHECKOUT, reason="TILEGYM_DIR names no TileGym checkout")
+@needs_tilegym
 def test_every_operator_of_the_checkout_has_its_tests():
-    root = Path(CHECKOUT).resolve()
-    files = [file for file in sorted((root / OPS).rglob("*.py")) if file.name != "__init__.py"]
-    found = [find_operator(root, file.relative_to(root / OPS).as_posix()) for file in files]
+    files = [file for file in sorted((TILEGYM / OPS).rglob("*.py")) if file.name != "__init__.py"]
+    found = [find_operator(TILEGYM, file.relative_to(TILEGYM / OPS).as_posix()) for file in files]
     assert [operator.kernel_file for operator in found] == files
     assert {o.kernel_file.stem for o in found if len(o.test_files) != 1} == UNTESTED
     assert {o.kernel_file.stem for o in found if not o.measured} == UNTESTED | UNMEASURED

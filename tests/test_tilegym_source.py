@@ -1,19 +1,18 @@
 """Every kernel of a TileGym checkout, against an independent count by Python's own parser."""
 
 import ast
-import os
 from pathlib import Path
 
 import pytest
 
+from bundled import TILEGYM, needs_tilegym
 from kdiag.diagnose.source.observe import from_source
 from kdiag.diagnose.source.read import read_source
 from kdiag.diagnose.source.text import beside
 
-CHECKOUT = os.environ.get("TILEGYM_DIR")
-OPERATORS = Path(CHECKOUT or ".") / "src" / "tilegym" / "ops" / "cutile"
-FILES = sorted(OPERATORS.rglob("*.py")) if CHECKOUT else []
-pytestmark = pytest.mark.skipif(not FILES, reason="TILEGYM_DIR names no checkout of TileGym")
+OPERATORS = TILEGYM / "src" / "tilegym" / "ops" / "cutile"
+FILES = sorted(OPERATORS.rglob("*.py"))
+pytestmark = needs_tilegym
 
 
 def decorated(tree):
@@ -42,8 +41,8 @@ def test_everything_in_the_file_is_listed(path):
 
 def test_every_access_written_in_a_kernel_is_found():
     """The lines of all loads, stores, gathers and scatters of the folder, whatever function they stand in."""
-    found: set[tuple[str, int]] = set()
-    written: set[tuple[str, int]] = set()
+    found = set()
+    written = set()
     for path in FILES:
         text = path.read_text("utf-8")
         for kernel in read_source(text, path.name, beside(path)).kernels:

@@ -1,6 +1,5 @@
 """The table of TileGym's kernels finds what is wrong with an edit: it is given edits that are."""
 
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +8,6 @@ import pytest
 
 pytest.importorskip("cuda.tile")
 pytest.importorskip("torch")
-CHECKOUT = os.environ.get("TILEGYM_DIR")
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 from tilegym_table.judging import judge
@@ -19,6 +17,7 @@ from tilegym_table.records import Checkout, Judged, Kernel, Offer, Original
 from tilegym_table.report import Table, as_json, as_markdown, row, totals
 from tilegym_table.workers import Workers
 
+from bundled import TILEGYM, needs_tilegym
 from kdiag.executors.edits import registry
 from kdiag.executors.edits.base import Applied, Edit, Skipped, Subject
 from kdiag.records import CompileFailure, Variant
@@ -85,34 +84,31 @@ def test_an_edit_that_raises_or_applies_twice_is_found(monkeypatch):
 
 
 @pytest.mark.compiler
-@pytest.mark.skipif(CHECKOUT is None, reason="TILEGYM_DIR names no checkout of TileGym")
+@needs_tilegym
 def test_wrong_edits_are_stopped_and_right_ones_are_not(tmp_path, monkeypatch):
     """Negative controls: a wrong result, a store past the end, a kernel that does not compile, a wrapper that raises."""
     relu = next(index for index, call in enumerate(CALLS) if call.name == "elementwise")
     monkeypatch.setattr("tilegym_table.originals.CALLS", CALLS[: relu + 1])
     monkeypatch.setattr("tilegym_table.originals._parts", lambda numbers: iter([tuple(numbers)[-6:]]))
-    checkout, workers = Checkout(Path(CHECKOUT or "").resolve(), tmp_path), Workers(2, tmp_path)
+    checkout, workers = Checkout(TILEGYM, tmp_path), Workers(2, tmp_path)
     known = originals(checkout, [RELU], workers)
     source = (checkout.operators / RELU.file).read_text()
     edits = {
-        "wrong": ("ct.maximum(", "ct.minimum("),
-        "past": ("ct.scatter(y, offsets, y_tile)", "ct.scatter(y, offsets + 1, y_tile, check_bounds=False)"),
-        "broken": ("ct.zeros((BLOCK_SIZE,)", "ct.zeros((BLOCK_SIZE + 1,)"),
-        "raises": ("BLOCK_SIZE = 1024", "BLOCK_SIZE = None"),
-        "no-op": ("zeros = ct.zeros", "# nothing\n    zeros = ct.zeros"),
-        "right": ("BLOCK_SIZE = 1024", "BLOCK_SIZE = 512"),
+        "wrong": ("emulation", "ct.maximum(", "ct.minimum("),
+        "past": (
+            "emulation",
+            "ct.scatter(y, offsets, y_tile)",
+            "ct.scatter(y, offsets + 1, y_tile, check_bounds=False)",
+        ),
+        "broken": ("compile", "ct.zeros((BLOCK_SIZE,)", "ct.zeros((BLOCK_SIZE + 1,)"),
+        "raises": ("compile", "BLOCK_SIZE = 1024", "BLOCK_SIZE = None"),
+        "no-op": ("no-op", "zeros = ct.zeros", "# nothing\n    zeros = ct.zeros"),
+        "right": ("", "BLOCK_SIZE = 1024", "BLOCK_SIZE = 512"),
     }
-    assert all(source.count(old) == 1 for old, _ in edits.values())
-    offers = [replace(OFFER, variant=name, text=source.replace(*pair)) for name, pair in edits.items()]
+    assert all(source.count(old) == 1 for _, old, _ in edits.values())
+    offers = [replace(OFFER, variant=name, text=source.replace(*pair)) for name, (_, *pair) in edits.items()]
     judged = {one.offer.variant: one for one in judge(checkout, offers, known, workers)}
-    assert {name: one.stopped for name, one in judged.items()} == {
-        "wrong": "emulation",
-        "past": "emulation",
-        "broken": "compile",
-        "raises": "compile",
-        "no-op": "no-op",
-        "right": "",
-    }
+    assert {name: one.stopped for name, one in judged.items()} == {name: gate for name, (gate, *_) in edits.items()}
     assert "bits differ" in judged["wrong"].wrong
     assert "out-of-bounds" in judged["past"].wrong
     assert judged["right"].wrong == judged["no-op"].wrong == ""

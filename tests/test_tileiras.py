@@ -2,17 +2,10 @@
 
 import pytest
 
+from command_lines import program
 from kdiag.diagnose.compiler import tileiras
 from kdiag.diagnose.compiler.tileiras import CompilerCrash, CompilerRefusal, assemble, find_tileiras
 from kdiag.errors import ToolMissing
-
-
-def program(folder, script):
-    path = folder / "tileiras"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    return path
 
 
 @pytest.mark.parametrize(
@@ -32,14 +25,14 @@ def program(folder, script):
 )
 def test_every_way_to_fail_is_one_sentence(tmp_path, script, kind, message):
     with pytest.raises(kind) as caught:
-        assemble(program(tmp_path, script), b"", "sm_90", 3)
+        assemble(program(tmp_path / "tileiras", script), b"", "sm_90", 3)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_the_compiler_is_asked_for_the_target_the_level_and_remarks(tmp_path):
     log = tmp_path / "arguments"
-    compiled = assemble(program(tmp_path, f'echo "$@" > {log}; cp "$1" "$3"'), b"code", "sm_100", 2)
+    compiled = assemble(program(tmp_path / "tileiras", f'echo "$@" > {log}; cp "$1" "$3"'), b"code", "sm_100", 2)
     assert (compiled.cubin, compiled.remarks) == (b"code", "")
     asked = log.read_text().split()
     assert {"--gpu-name=sm_100", "-O2", "--lineinfo", "--remarks=all", "--remark-format=yaml"} <= set(asked)
@@ -48,16 +41,16 @@ def test_the_compiler_is_asked_for_the_target_the_level_and_remarks(tmp_path):
 def test_another_toolkit_in_the_environment_is_kept_from_the_compiler(tmp_path, monkeypatch):
     """With CUDA_HOME of another toolkit tileiras 13.4 runs that one's ptxas and fails."""
     monkeypatch.setenv("CUDA_HOME", "/opt/cuda-12")
-    assert assemble(program(tmp_path, 'printf "$CUDA_HOME" > "$3"'), b"", "sm_90", 3).cubin == b""
+    assert assemble(program(tmp_path / "tileiras", 'printf "$CUDA_HOME" > "$3"'), b"", "sm_90", 3).cubin == b""
 
 
 def test_the_compiler_is_found_beside_the_package_then_on_path_then_in_the_toolkit(tmp_path, monkeypatch):
     monkeypatch.setattr(tileiras, "find_spec", lambda _: None)
     monkeypatch.setenv("CUDA_HOME", str(tmp_path / "toolkit"))
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
-    of_toolkit = program(tmp_path / "toolkit" / "bin", "")
+    of_toolkit = program(tmp_path / "toolkit/bin/tileiras", "")
     assert find_tileiras() == of_toolkit
-    on_path = program(tmp_path / "path", "")
+    on_path = program(tmp_path / "path/tileiras", "")
     assert find_tileiras() == on_path
 
 

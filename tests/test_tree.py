@@ -12,23 +12,9 @@ from kdiag.records import ExpectedSpeedup, Proposal, Suggestion, Variant
 
 def suggest(rank, optimization, variant, cause="tensor-pipe", why_not=None, tier=1):
     proposal = Proposal(Variant(optimization, variant), "title", "safe", None if why_not else "x", why_not, None)
-    return Suggestion(
-        rank=rank,
-        optimization=optimization,
-        variant=variant,
-        title="title",
-        cause=cause,
-        tier=tier,
-        expected_speedup=ExpectedSpeedup(1.0, 1.1, 1.2),
-        confidence=0.5,
-        safety="safe",
-        applicable=why_not is None,
-        why_not=why_not,
-        where=None,
-        evidence=(),
-        explanation="",
-        proposal=proposal,
-    )
+    expected, applicable = ExpectedSpeedup(1.0, 1.1, 1.2), why_not is None
+    known = (rank, optimization, variant, "title", cause, tier, expected, 0.5, "safe", applicable, why_not)
+    return Suggestion(*known, where=None, evidence=(), explanation="", proposal=proposal)
 
 
 PLAN = (

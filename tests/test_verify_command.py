@@ -25,6 +25,11 @@ def kernel(tmp_path):
     return gate_workload.write(tmp_path)
 
 
+@pytest.fixture
+def faster(kernel):
+    return gate_workload.variant(kernel, DIVISION, FASTER)
+
+
 def gates(kernel, after, capsys, *options):
     code = run(["verify", str(kernel), str(after), "--json", *options])
     printed = capsys.readouterr()
@@ -35,28 +40,26 @@ def gates(kernel, after, capsys, *options):
     return code, {gate["gate"]: f"{gate['outcome']} {gate['reason']}" for gate in found["gates"]}
 
 
-def test_a_right_edit_by_hand(kernel, capsys):
-    after = gate_workload.variant(kernel, DIVISION, FASTER)
-    code, found = gates(kernel, after, capsys)
+def test_a_right_edit_by_hand(kernel, faster, capsys):
+    code, found = gates(kernel, faster, capsys)
     assert code == 0
     assert found["scope"].startswith("passed")
     assert "no new fault" in found["emulation"]
     assert found["correctness"] == "could-not-run there is no GPU"
-    assert run(["verify", str(kernel), str(after)]) == 0
+    assert run(["verify", str(kernel), str(faster)]) == 0
     last = capsys.readouterr().out.split("none failed; ")[1]
     assert " ".join(last.split()) == ("could not run: correctness; not proved: that it is right on a GPU")
 
 
-def test_a_gpu_on_which_nothing_could_be_checked_is_a_failure(kernel, capsys, monkeypatch):
-    answer: Died | Trial = Died("timeout", "no answer within 120 s")
+def test_a_gpu_on_which_nothing_could_be_checked_is_a_failure(kernel, faster, capsys, monkeypatch):
+    answer = Died("timeout", "no answer within 120 s")
     monkeypatch.setattr(verifying, "probe_gpu", lambda: Gpu("a card", "9.0", 132))
     monkeypatch.setattr(verifying, "check_on_device", lambda *_: answer)
-    after = gate_workload.variant(kernel, DIVISION, FASTER)
-    code, found = gates(kernel, after, capsys)
+    code, found = gates(kernel, faster, capsys)
     assert (code, found["correctness"]) == (1, "could-not-run no answer within 120 s")
     right = ConfigurationCheck("rows=5", True, 0.0, 1e-5, stage="edge shapes")
     answer = Trial((right,), (), (NotEvaluated("dtypes", "dtype=float16", "wrong"),))
-    assert run(["verify", str(kernel), str(after)]) == 0
+    assert run(["verify", str(kernel), str(faster)]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert (
         "1 check: 1 edge shapes; not evaluated, as the unedited kernel does not pass it: dtypes, dtype=float16" in out
@@ -91,7 +94,7 @@ def test_a_file_of_any_name_is_named_as_the_user_names_it(kernel, capsys):
     assert found["compile"] == "failed error: ModuleNotFoundError: No module named 'nowhere' (mine.txt:4)"
 
 
-def test_the_gates_before_the_device_import_no_torch_here(kernel):
+def test_the_gates_before_the_device_import_no_torch_here(kernel, faster):
     """An interrupt would have to wait until it is imported."""
     code = """if True:
         import sys
@@ -99,17 +102,16 @@ def test_the_gates_before_the_device_import_no_torch_here(kernel):
         from kdiag.loop import verifying
         verifying.probe_gpu = lambda: None
         print(cli.run(sys.argv[1:]), "torch" in sys.modules)"""
-    words = [sys.executable, "-c", code, "verify", kernel, gate_workload.variant(kernel, DIVISION, FASTER)]
+    words = [sys.executable, "-c", code, "verify", kernel, faster]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "0 False"
 
 
-def test_held_against_an_edit(kernel, capsys):
-    after = gate_workload.variant(kernel, DIVISION, FASTER)
-    code, found = gates(kernel, after, capsys, "--edit", "H:approx-division")
+def test_held_against_an_edit(kernel, faster, capsys):
+    code, found = gates(kernel, faster, capsys, "--edit", "H:approx-division")
     assert code == 0
     assert "only planned lines" in found["scope"]
-    more = gate_workload.variant(after, 'padding_value=-float("inf")', "padding_value=-1e38", "more.py")
+    more = gate_workload.variant(faster, 'padding_value=-float("inf")', "padding_value=-1e38", "more.py")
     code, found = gates(kernel, more, capsys, "--edit", "H")
     assert (code, found["scope"]) == (1, "failed it changed the target file at line 11, which the edit does not")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from checkouts import DATE, KERNEL, git, open_worktree, opened, snapshot
+from checkouts import DATE, KERNEL, git, kept, open_worktree, opened, snapshot
 from kdiag.errors import RepositoryError
 from kdiag.executors import repo, worktrees
 
@@ -38,7 +38,7 @@ def test_an_untracked_target_is_refused(checkout, ignored):
     if ignored:
         (checkout / ".git" / "info" / "exclude").write_text("new.py\n")
     with pytest.raises(RepositoryError, match="not in the last commit"):
-        open_worktree(checkout / "new.py", "kernel", checkout.parent / "run", DATE)
+        open_worktree(checkout / "new.py", checkout.parent / "run")
 
 
 def test_no_repository_no_commit_no_file_and_bare(tmp_path, checkout):
@@ -46,16 +46,16 @@ def test_no_repository_no_commit_no_file_and_bare(tmp_path, checkout):
     alone.mkdir()
     (alone / "kernel.py").write_text(KERNEL)
     with pytest.raises(RepositoryError, match="git init"):
-        open_worktree(alone / "kernel.py", "kernel", tmp_path / "run", DATE)
+        open_worktree(alone / "kernel.py", tmp_path / "run")
     git(alone, "init", "--quiet")
     with pytest.raises(RepositoryError, match="no commit yet"):
-        open_worktree(alone / "kernel.py", "kernel", tmp_path / "run", DATE)
+        open_worktree(alone / "kernel.py", tmp_path / "run")
     with pytest.raises(RepositoryError, match="no kernel file"):
-        open_worktree(alone / "absent.py", "kernel", tmp_path / "run", DATE)
+        open_worktree(alone / "absent.py", tmp_path / "run")
     git(tmp_path, "clone", "--quiet", "--bare", str(checkout), "bare.git")
     (tmp_path / "bare.git" / "kernel.py").write_text(KERNEL)
     with pytest.raises(RepositoryError, match="bare"):
-        open_worktree(tmp_path / "bare.git" / "kernel.py", "kernel", tmp_path / "run", DATE)
+        open_worktree(tmp_path / "bare.git" / "kernel.py", tmp_path / "run")
 
 
 def test_git_missing_is_said(checkout, monkeypatch):
@@ -66,17 +66,17 @@ def test_git_missing_is_said(checkout, monkeypatch):
 
 def test_a_run_directory_inside_the_checkout_is_refused(checkout):
     with pytest.raises(RepositoryError, match="outside"):
-        open_worktree(checkout / "ops" / "kernel.py", "kernel", checkout / "runs", DATE)
+        open_worktree(checkout / "ops" / "kernel.py", checkout / "runs")
 
 
 def test_detached_head_symbolic_link_and_linked_worktree(checkout):
     git(checkout, "checkout", "--quiet", "--detach")
     link = checkout.parent / "link.py"
     link.symlink_to(checkout / "ops" / "kernel.py")
-    worktree = open_worktree(link, "kernel", checkout.parent / "run", DATE)
+    worktree = open_worktree(link, checkout.parent / "run")
     assert worktree.target == Path("ops/kernel.py")
     git(checkout, "worktree", "add", "--quiet", "--detach", str(checkout.parent / "second"))
-    second = open_worktree(checkout.parent / "second/ops/kernel.py", "kernel", checkout.parent / "run2", DATE)
+    second = open_worktree(checkout.parent / "second/ops/kernel.py", checkout.parent / "run2")
     assert second.repository == checkout.parent / "second"
     assert repo.current_source(second) == KERNEL
 
@@ -88,9 +88,8 @@ def test_a_submodule(checkout, tmp_path):
     git(outer, "submodule", "--quiet", "add", str(checkout), "inner")
     git(outer, "commit", "--quiet", "-m", "with inner")
     before = snapshot(outer)
-    worktree = open_worktree(outer / "inner/ops/kernel.py", "kernel", tmp_path / "run", DATE)
-    repo.write(worktree, "faster\n")
-    repo.commit(worktree, "keep D")
+    worktree = open_worktree(outer / "inner/ops/kernel.py", tmp_path / "run")
+    kept(worktree)
     after = snapshot(outer)
     assert {name for name in before | after if before.get(name) != after.get(name)} == set()
     assert worktree.repository == outer / "inner"
@@ -99,7 +98,7 @@ def test_a_submodule(checkout, tmp_path):
 def test_branch_names_count_up_and_suit_git(checkout):
     names = [opened(checkout, f"run{n}").branch for n in range(3)]
     assert names == [f"cutile-perf-kernel-{DATE}", f"cutile-perf-kernel-{DATE}-2", f"cutile-perf-kernel-{DATE}-3"]
-    odd = open_worktree(checkout / "ops/kernel.py", " ../a b~^:?*[@{.lock", checkout.parent / "odd", DATE)
+    odd = open_worktree(checkout / "ops/kernel.py", checkout.parent / "odd", " ../a b~^:?*[@{.lock")
     assert odd.branch == f"cutile-perf-a-b-lock-{DATE}"
 
 
@@ -122,8 +121,7 @@ def test_reopen_after_being_killed_in_mid_edit_with_locks_left(checkout):
     (git_dir / "index.lock").write_text("")
     (checkout / ".git" / "refs" / "heads" / f"{worktree.branch}.lock").write_text("")
     worktrees.reopen(worktree, worktree.base_commit)
-    repo.write(worktree, "faster\n")
-    best = repo.commit(worktree, "keep")
+    best = kept(worktree)
     worktrees.reopen(worktree, best)
     assert repo.current_source(worktree) == "faster\n"
 
@@ -139,8 +137,7 @@ def test_reopen_refuses_a_branch_on_which_somebody_worked(checkout):
 
 def test_reopen_checks_out_a_deleted_worktree_again(checkout):
     worktree = opened(checkout)
-    repo.write(worktree, "faster\n")
-    best = repo.commit(worktree, "keep")
+    best = kept(worktree)
     subprocess.run(["rm", "-rf", str(worktree.path)], check=True)
     worktrees.reopen(worktree, best)
     assert repo.current_source(worktree) == "faster\n"

@@ -33,8 +33,8 @@ def test_the_kernels_are_right_and_without_a_fault(judged):
 
 
 def test_wrong_edits_are_caught(judged):
-    gates: Counter[str] = Counter()
-    escaped: list[WrongEdit] = []
+    gates = Counter()
+    escaped = []
     for kernel, judge in judged.items():
         edits = drawn(kernel, EACH)
         survivors = [edit for edit in edits if judge.emulation(edit, exact=True).outcome != "failed"]
@@ -61,7 +61,6 @@ def test_right_edits_pass(judged):
         for edit in EDITS:
             made = [one for one in offers(edit, subject, "kernel.py") if one.source is not None]
             for one in made[: 1 if edit.id == "hints" else RIGHT_EACH]:
-                assert one.source is not None
                 name = f"{one.variant.optimization} {one.variant.name}"
                 candidate = WrongEdit(kernel, name, 1, "", "", one.source)
                 record = judge.emulation(candidate, exact=one.safety == "safe")

@@ -61,53 +61,42 @@ group, head = ct.bid(1) // H, ct.bid(1) % H
 i = group * (H * N) + head * N + ct.bid(0) * T + ct.arange(T, dtype=ct.int32)
 ct.scatter(y, i, ct.gather(x, i) * 3)
 """
-CASES = {
-    "a plane": Case(
-        kernel("x, y, R, T", PLANE),
-        (3, 2),
-        (numbers(21, 50), ones(21, 50), 8, 32),
-        ("index=(ct.bid(0), ct.bid(1)), shape=(R, T)",),
-    ),
-    "rows in steps": Case(
-        kernel("x, y, n, T", COUNTED),
-        (3,),
-        (numbers(3, 70), ones(3, 70), 70, 32),
-        ("index=(row, j)", "y.slice(axis=1, start=0, stop=min(n, y.shape[1])), index=(row, offset // T)"),
-    ),
-    "ragged": Case(
-        kernel("x, starts, y, T", RAGGED),
-        (4,),
-        (numbers(90), np.array([3, 40, 40, 41, 90], np.int32), ones(90), 16),
-        ("x.slice(axis=0, start=start, stop=min(stop, x.shape[0])), index=(j,)",),
-    ),
-    "paged": Case(
-        kernel("x, table, y, P", PAGED),
-        (3,),
-        (numbers(64), np.array([2, 0, 3], np.int32), ones(48), 16),
-        ("ct.load(x, index=(page,), shape=(P,)",),
-    ),
-}
 
+
+def case(parameters, body, grid, values, *contains):
+    return Case(kernel(parameters, body), grid, values, contains)
+
+
+CASES = {
+    "a plane": case(
+        "x, y, R, T", PLANE, (3, 2), (numbers(21, 50), ones(21, 50), 8, 32), "index=(ct.bid(0), ct.bid(1)), shape=(R, T)",
+    ),
+    "rows in steps": case(
+        "x, y, n, T", COUNTED, (3,), (numbers(3, 70), ones(3, 70), 70, 32),
+        "index=(row, j)", "y.slice(axis=1, start=0, stop=min(n, y.shape[1])), index=(row, offset // T)",
+    ),
+    "ragged": case(
+        "x, starts, y, T", RAGGED, (4,), (numbers(90), np.array([3, 40, 40, 41, 90], np.int32), ones(90), 16),
+        "x.slice(axis=0, start=start, stop=min(stop, x.shape[0])), index=(j,)",
+    ),
+    "paged": case(
+        "x, table, y, P", PAGED, (3,), (numbers(64), np.array([2, 0, 3], np.int32), ones(48), 16),
+        "ct.load(x, index=(page,), shape=(P,)",
+    ),
+}  # fmt: skip
+SHOWN = "only the captured launches show"
 LAUNCH_ONLY = {
-    "a length that is the array's": Case(
-        kernel("x, y, n, T", MASKED),
-        (4,),
-        (numbers(101), ones(101), 101, 32),
-        ("not certain to begin before `n`", "only the captured launches show"),
+    "a length that is the array's": case(
+        "x, y, n, T", MASKED, (4,), (numbers(101), ones(101), 101, 32), "not certain to begin before `n`", SHOWN,
     ),
-    "a length below the array's": Case(
-        kernel("x, y, n, T", MASKED),
-        (3,),
-        (numbers(101), ones(103), 77, 32),
-        ("not certain to begin before `n`", "only the captured launches show"),
+    "a length below the array's": case(
+        "x, y, n, T", MASKED, (3,), (numbers(101), ones(103), 77, 32), "not certain to begin before `n`", SHOWN,
     ),
-    "one vector of many": Case(
-        kernel("x, y, H, N, T", FLAT),
-        (3, 6),
-        (numbers(6 * 48), ones(6 * 48), 3, 48, 16),
-        ("from `H * N * group + N * head` is not aligned", "only the captured launches show"),
+    "one vector of many": case(
+        "x, y, H, N, T", FLAT, (3, 6), (numbers(6 * 48), ones(6 * 48), 3, 48, 16),
+        "from `H * N * group + N * head` is not aligned", SHOWN,
     ),
-}
+}  # fmt: skip
 """Accesses that are tiles in the captured launch, and perhaps in no other."""
 
 

@@ -148,15 +148,9 @@ def delta_rule(shape, dtype, *, chunked, tuned=True, **options):
     expected = (torch.stack(outputs, 1), state)
     epsilon = torch.finfo(BF16 if dtype == FP16 else dtype).eps
     epsilon = TF32_EPSILON if chunked and dtype == FP32 else epsilon
-    return Check(
-        f"{name}:{name}",
-        (q, k, v, decay, beta),
-        expected,
-        {"output_final_state": True} | options,
-        units=2,
-        epsilon=epsilon,
-        tuned=tuned,
-    )
+    options = {"output_final_state": True} | options
+    arguments = (q, k, v, decay, beta)
+    return Check(f"{name}:{name}", arguments, expected, options, units=2, epsilon=epsilon, tuned=tuned)
 
 
 def moe_align(shape, experts, block):

@@ -150,7 +150,7 @@ GRADIENTS = [
     *cases(gradients.attention, ((1, 2, 1, 256, 64),), ONE),
     *cases(gradients.attention, ((1, 2, 2, 256, 32),), ONE, causal=False),
 ]
-PADDING = frozenset({"undetermined-padding"})
+PADDING, BEYOND = frozenset({"undetermined-padding"}), frozenset({"out-of-bounds"})
 SPOILED = {"faults": PADDING, "compared": False}
 # Loads without a padding mode meet the end of the keys (or of the depth, for experts): what they pad with is masked or
 # multiplied by zero, but cuTile does not say that it is a number, and 0 * NaN is NaN.
@@ -164,13 +164,7 @@ FAULTY = [
     # The rows that pad the queries have a sum as well, which the wrapper cuts away.
     *cases(gradients.attention, ((1, 2, 1, 128, 64),), ONE, faults=PADDING),
     # A split of two tiles, of which the second begins behind the last key.
-    *cases(
-        attend.attention_decode,
-        ((1, 8, 1, 1, 300, 64),),
-        ONE,
-        kv_len_per_split=256,
-        faults=frozenset({"out-of-bounds"}),
-    ),
+    *cases(attend.attention_decode, ((1, 8, 1, 1, 300, 64),), ONE, kv_len_per_split=256, faults=BEYOND),
     # The grid has no block for the last part of a tile.
     *cases(streams.mhc_residual, ((2, 1500),), ONE, streams=4, faults=frozenset({"unwritten"}), compared=False),
     *cases(attend.fused_moe, ((20, 4, 2, 32, 50),), ONE, **SPOILED),

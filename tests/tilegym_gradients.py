@@ -1,5 +1,7 @@
 """The gradients of TileGym's operators that have a backward kernel, and PyTorch's own in double precision."""
 
+from dataclasses import replace
+
 from torch.nn import functional
 
 from tilegym_references import Check, values
@@ -21,7 +23,7 @@ def rms_norm(shape, dtype):
         "rms_norm:rms_norm", (x, weight), lambda x, weight: functional.rms_norm(x, shape[-1:], weight, 1e-6), units=4
     )
     x, weight = check.arguments
-    return Check(check.operator, (x, shape[-1:], weight, 1e-6), check.expected, units=4, gradient=check.gradient)
+    return replace(check, arguments=(x, shape[-1:], weight, 1e-6))
 
 
 def silu_and_mul(shape, dtype):

@@ -1,4 +1,4 @@
-"""The mistakes that `wrong_edits` plants: each operator finds nodes of a kernel file and says what they become.
+"""The mistakes that `wrong_edits` plants: each operator yields its name, a node of a kernel file and what it becomes.
 
 Every operator stands for a mistake that an edit can make: an element offset where a tile index belongs, a bound that is
 off by one, padding that the operation sees, a tail that is dropped, an accumulator that is too narrow or stale, a grid
@@ -6,13 +6,9 @@ that no longer fits.
 """
 
 import ast
-from collections.abc import Callable, Iterator
 from itertools import zip_longest
 
 from source_text import Text, called, keyword, parts
-
-Change = tuple[str, ast.AST, str]  # operator, what is replaced, by what
-
 
 # ---- memory accesses
 
@@ -59,10 +55,10 @@ FUNCTIONS = {
     "max": "min", "sum": "max", "maximum": "minimum", "exp": "exp2", "argmin": "argmax", "rsqrt": "sqrt",
     "zeros": "ones", "sqrt": "rsqrt", "abs": "negative", "atomic_add": "atomic_max",
 }  # fmt: skip
-OPERATORS: dict[type[ast.operator], str] = {
+OPERATORS = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "+", ast.Div: "*", ast.FloorDiv: "%", ast.Mod: "//", ast.BitAnd: "|",
 }  # fmt: skip
-COMPARISONS: dict[type[ast.cmpop], str] = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
+COMPARISONS = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
 
 
 def arithmetic(text):
@@ -129,7 +125,6 @@ def loops(text):
     for node in ast.walk(text.tree):
         if not isinstance(node, ast.For) or called(node.iter) != "range":
             continue
-        assert isinstance(node.iter, ast.Call)
         words = node.iter.args
         end = words[0] if len(words) == 1 else words[1]
         yield "last item dropped", end, f"{text.of(end)} - 1"
@@ -180,7 +175,6 @@ def launches(text):
             yield "initialization", call.func, "torch.empty"
         if called(call) != "launch":
             continue
-        assert isinstance(call, ast.Call)
         grid, arguments = (_assigned(text, node) for node in (call.args[1], call.args[3]))
         sizes = parts(grid)
         for size in sizes:
@@ -214,4 +208,4 @@ def _assigned(text, node):
     return node
 
 
-ALL: tuple[Callable[[Text], Iterator[Change]], ...] = (accesses, arithmetic, loops, statements, launches)
+ALL = (accesses, arithmetic, loops, statements, launches)

@@ -4,7 +4,6 @@ Which of them are tried is drawn with a seed, a few of every operator for every 
 """
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -15,7 +14,7 @@ from wrong_edit_operators import ALL
 ROOT = Path(__file__).parents[1]
 # The kernels, and for those with a workload of real size configurations that are small enough to be run hundreds of times.
 # No two dimensions have the same number of tiles, or a loop over the wrong one would do the right thing.
-SMALL: dict[str, list[dict[str, object]]] = {
+SMALL = {
     "softmax": [{"rows": 3, "columns": 17, "dtype": "bfloat16"}, {"rows": 2, "columns": 64, "dtype": "float16"}],
     "rms_norm": [{"rows": 5, "columns": 29, "dtype": "bfloat16"}, {"rows": 2, "columns": 64, "dtype": "float16"}],
     "matmul_fp32": [{"m": 70, "n": 150, "k": 100, "dtype": "float32"}, {"m": 5, "n": 64, "k": 32, "dtype": "float32"}],
@@ -65,7 +64,7 @@ class WrongEdit:
 def wrong_edits(kernel):
     """All wrong edits of one kernel, each source once."""
     text = Text(kernel_file(kernel).read_text())
-    found: dict[str, WrongEdit] = {}
+    found = {}
     for operator in ALL:
         for name, node, new in operator(text):
             source = text.replaced(node, new)
@@ -77,12 +76,12 @@ def wrong_edits(kernel):
 def drawn(kernel, count, seed=1):
     """At most `count` of a kernel's wrong edits, all operators in turn."""
     dice = random.Random(f"{kernel} {seed}")
-    by_operator: dict[str, list[WrongEdit]] = {}
+    by_operator = {}
     for edit in wrong_edits(kernel):
         by_operator.setdefault(edit.operator, []).append(edit)
     for edits in by_operator.values():
         dice.shuffle(edits)
-    groups: Sequence[list[WrongEdit]] = dice.sample(list(by_operator.values()), len(by_operator))
+    groups = dice.sample(list(by_operator.values()), len(by_operator))
     return [edit for turn in zip_longest(*groups) for edit in turn if edit is not None][:count]
 
 

@@ -3,7 +3,6 @@
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 
 import torch
 
@@ -56,9 +55,9 @@ class Judge:
     def emulation(self, edit, *, exact):
         """The emulation gate's word, after as few cases as it takes."""
         record, whole = GateRecord("emulation", "could-not-run"), EmulatedSource(self.parent)
-        ran: dict[EmulationCase, EmulatedCase] = {}
-        missing: dict[EmulationCase, str] = {}
-        module: ModuleType | None = None
+        ran = {}
+        missing = {}
+        module = None
         for case in self.cases:
             try:
                 module = module or self.load(edit.source)
