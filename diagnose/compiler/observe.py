@@ -40,7 +40,9 @@ def _total(evidence: CompileEvidence) -> float | None:
 
 
 def _cycles_per_load(evidence: CompileEvidence) -> float | None:
-    return None if evidence.turn is None else evidence.turn.cycles / evidence.turn.loads
+    if evidence.turn is None:
+        return 0.0 if evidence.instructions else None
+    return evidence.turn.cycles / evidence.turn.loads
 
 
 def _special_function_share(evidence: CompileEvidence) -> float | None:
@@ -121,7 +123,12 @@ FIGURES = (
     ),
     Figure("compile.conversion_instructions", _group("conversion"), "conversions between number types", "inst"),
     Figure("compile.atomic_instructions", _group("atomic"), "atomic operations on memory", "inst"),
-    Figure("compile.cycles_per_load", _cycles_per_load, "cycles of a warp alone for each load of its loops", "cycle"),
+    Figure(
+        "compile.cycles_per_load",
+        _cycles_per_load,
+        "cycles of a warp alone for each load of its loops, 0 if none loads",
+        "cycle",
+    ),
     Figure("compile.barriers", _group("barrier"), "barriers at which the warps of a block wait", "inst"),
     Figure("compile.unknown_instructions", _group("unknown"), "instructions that kdiag could not name", "inst"),
 )
