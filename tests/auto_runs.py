@@ -65,6 +65,13 @@ def auto(made, capsys, *options):
     return auto_alone(capsys, str(made.root), *where, *options)
 
 
+def finished(made, capsys, *options):
+    """What a run printed that had time enough on a busy machine and ended well."""
+    code, summary = auto(made, capsys, "--budget", "9999", *options)
+    assert code == 0, summary
+    return summary
+
+
 def auto_alone(capsys, *options):
     """Run `kdiag auto --yes --json` with these options and nothing else."""
     capsys.readouterr()

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from auto_runs import RECORDINGS, auto, project
+from auto_runs import RECORDINGS, auto, finished, project
 from kdiag import cli
 from kdiag.executors.edits import registry
 from kdiag.loop import candidates
@@ -96,8 +96,7 @@ def two_edits(monkeypatch):
 def test_without_a_gpu_candidates_are_compiled_patches(tmp_path, capsys):
     made = project(tmp_path, "softmax")
     before = made.fingerprint()
-    code, summary = auto(made, capsys, "--budget", "9999")
-    assert code == 0, summary
+    summary = finished(made, capsys)
     assert summary["gpu"] is None
     assert summary["speedup"] is None
     ready = [row for row in summary["iterations"] if row["verdict"] == "ready"]
@@ -121,8 +120,7 @@ def test_without_a_gpu_candidates_are_compiled_patches(tmp_path, capsys):
 @pytest.mark.usefixtures("two_edits")
 def test_exact_forbids_edits_that_change_rounding(tmp_path, capsys):
     made = project(tmp_path, "softmax")
-    code, summary = auto(made, capsys, "--exact", "--budget", "9999")
-    assert code == 0, summary
+    summary = finished(made, capsys, "--exact")
     assert summary["iterations"]
     assert not {row["optimization"] for row in summary["iterations"]} & {"D", "H"}
 

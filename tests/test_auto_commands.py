@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from auto_runs import auto, auto_alone, project
+from auto_runs import auto, auto_alone, finished, project
 from kdiag.executors.bench import Counters
 from kdiag.executors.command_bench import CommandBench
 from kdiag.isolate import Died
@@ -47,8 +47,7 @@ def commands(folder, *, wrong=False, sneaky=False):
 
 def test_the_commit_holds_the_candidate_that_was_measured(tmp_path, capsys):
     made = commands(tmp_path)
-    code, summary = auto(made, capsys, "--budget", "9999")
-    assert code == 0, summary
+    summary = finished(made, capsys)
     (kept,) = [row for row in summary["iterations"] if row["verdict"] == "keep" and row["n"] > 0]
     assert (kept["optimization"], kept["variant"], round(kept["speedup"], 2)) == ("H", "all", 1.43)
     assert "exp2" in made.git("show", f"{summary['branch']}:softmax.py")
@@ -78,8 +77,7 @@ def test_a_small_gain_is_measured_twice_and_lowers_its_branch(tmp_path, capsys, 
     bench = made.root / "bench.py"
     bench.write_text(bench.read_text().replace("ms = 0.7", "ms = 0.97"))
     made.commit()
-    code, summary = auto(made, capsys, "--budget", "9999", "--no-experience")
-    assert code == 0, summary
+    summary = finished(made, capsys, "--no-experience")
     assert not experience.exists()
     first = summary["iterations"][1]
     assert (first["optimization"], first["verdict"]) == ("H", "keep")
@@ -91,8 +89,7 @@ def test_a_small_gain_is_measured_twice_and_lowers_its_branch(tmp_path, capsys, 
 @pytest.mark.parametrize(("fault", "why"), [("wrong", "the result is wrong"), ("sneaky", "made a commit")])
 def test_what_fails_its_tests_or_commits_by_itself_is_not_kept(tmp_path, capsys, fault, why):
     made = commands(tmp_path, wrong=fault == "wrong", sneaky=fault == "sneaky")
-    code, summary = auto(made, capsys, "--budget", "9999")
-    assert code == 0, summary
+    summary = finished(made, capsys)
     first = summary["iterations"][1]
     assert (first["optimization"], first["verdict"]) == ("H", "revert")
     assert why in first["reason"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from auto_runs import auto, project
+from auto_runs import finished, project
 from text_bench import TextBench
 
 pytestmark = pytest.mark.compiler
@@ -19,8 +19,7 @@ def run(tmp_path, capsys, monkeypatch):
     def on(bench):
         monkeypatch.setattr("kdiag.loop.setup._bench", lambda *_: bench)
         made = project(tmp_path, "softmax")
-        code, summary = auto(made, capsys, "--policy", "tilegym", "--budget", "9999")
-        assert code == 0, summary
+        finished(made, capsys, "--policy", "tilegym")
         events = {"iteration": [], "race": [], "tree": []}
         for entry in made.journal:
             events.get(entry["event"], []).append(entry)

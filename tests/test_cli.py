@@ -16,16 +16,17 @@ from kdiag import __main__, cli, interrupts, isolate
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import KdiagError
 
-KERNEL = str(EXAMPLES / "softmax" / "softmax.py")
+SOFTMAX = str(EXAMPLES / "softmax")
+KERNEL, REPORT = f"{SOFTMAX}/softmax.py", f"{SOFTMAX}/softmax.ncu-repz"
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["auto", str(EXAMPLES / "softmax")], 2, "--yes"),
-        (["auto", str(EXAMPLES / "softmax"), "--target-pct-of-peak", "900"], 2, "900.0 is not in the range"),
-        (["auto", str(EXAMPLES / "softmax"), "--target-value", "5"], 2, "add --target-metric gbps or tflops"),
-        (["plan", str(EXAMPLES / "softmax" / "workload.py")], 2, "no function decorated with @ct.kernel"),
+        (["auto", SOFTMAX], 2, "--yes"),
+        (["auto", SOFTMAX, "--target-pct-of-peak", "900"], 2, "900.0 is not in the range"),
+        (["auto", SOFTMAX, "--target-value", "5"], 2, "add --target-metric gbps or tflops"),
+        (["plan", f"{SOFTMAX}/workload.py"], 2, "no function decorated with @ct.kernel"),
         (["plan", KERNEL, "--kernel", "other"], 2, "softmax_kernel"),
         (["plan", KERNEL, "--exact", "--allow-rounding"], 2, "contradict"),
         (["plan", KERNEL, "--run", str(EXAMPLES)], 2, "add --brief FILE"),
@@ -34,7 +35,7 @@ KERNEL = str(EXAMPLES / "softmax" / "softmax.py")
         (["history", "--export", "/nope/x/y.csv"], 2, "The folder /nope/x does not exist; create it"),
         (["history", "--export", os.devnull], 2, "not a regular file"),
         (["rules", "graph", "-o", str(EXAMPLES)], 2, "is a folder; name a file in it"),
-        (["auto", str(EXAMPLES / "softmax"), "--report", __file__], 1, "not an Nsight Compute report"),
+        (["auto", SOFTMAX, "--report", __file__], 1, "not an Nsight Compute report"),
         (["profile", __file__], 2, "no function decorated with @ct.kernel and no KERNEL_FILE"),
         (["emulate", __file__], 2, "no function decorated with @ct.kernel and no KERNEL_FILE"),
         (["nonsense"], 2, "No such command"),
@@ -73,7 +74,7 @@ def test_a_bug_leaves_a_log(capsys, monkeypatch):
         raise ZeroDivisionError
 
     monkeypatch.setattr("kdiag.diagnose.profile.read_launches", broken)
-    assert cli.run(["profile", str(EXAMPLES / "softmax" / "softmax.ncu-repz")]) == 70
+    assert cli.run(["profile", REPORT]) == 70
     log = Path(capsys.readouterr().err.split()[-1])
     assert "ZeroDivisionError" in log.read_text()
     log.unlink()
@@ -89,7 +90,7 @@ def test_an_interrupt_that_a_package_swallowed_is_one(capsys, monkeypatch, then)
         return then(*asked)
 
     monkeypatch.setattr("kdiag.diagnose.profile.read_launches", interrupted)
-    assert cli.run(["profile", str(EXAMPLES / "softmax" / "softmax.ncu-repz")]) == 130
+    assert cli.run(["profile", REPORT]) == 130
     assert capsys.readouterr().err == "kdiag: interrupted\n"
 
 
@@ -108,8 +109,8 @@ def test_an_interrupt_outside_a_command_is_one_line(capsys, monkeypatch):
         ("explain", "A"),
         ("doctor",),
         ("rules", "graph", "--dot"),
-        ("profile", str(EXAMPLES / "softmax" / "softmax.ncu-repz")),
-        ("profile", str(EXAMPLES / "softmax" / "softmax.ncu-repz"), "--json"),
+        ("profile", REPORT),
+        ("profile", REPORT, "--json"),
         ("apply", KERNEL, "H"),
     ],
 )

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,24 +72,19 @@ def test_blocks_that_go_different_ways(blocks, stop, limit):
 
 
 def test_numpy_needs_no_torch():
-    code = """
+    code = f"""
 import sys
 sys.modules["torch"] = None
+sys.path.append({str(Path(__file__).parent)!r})
 import numpy as np, cuda.tile as ct
-from test_emulator_without_torch import doubled
+from emulator_kernels import doubled
 from kdiag.executors.emulator import emulate
 with emulate() as emulation:
     x, y = np.arange(100, dtype=np.float32), emulation.empty(100)
     ct.launch(None, (4,), doubled, (x, y, 32))
 assert (y == 2 * x).all()
 """
-    kernel = (
-        "import cuda.tile as ct\n@ct.kernel\ndef doubled(x, y, TILE: ct.Constant[int]):\n"
-        "    ct.store(y, (ct.bid(0),), ct.load(x, (ct.bid(0),), (TILE,)) * 2)\n"
-    )
-    setup = "import sys, tempfile, pathlib; folder = tempfile.mkdtemp(); sys.path.insert(0, folder)\n"
-    setup += f"pathlib.Path(folder, 'test_emulator_without_torch.py').write_text({kernel!r})\n"
-    done = subprocess.run([sys.executable, "-c", setup + code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

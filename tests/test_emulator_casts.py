@@ -104,17 +104,9 @@ def test_integer_to_float_rounds_once(source, target):
     values = [limits.min, limits.max, 0, 1]
     for bits in range(1, limits.bits):
         top = 1 << bits
-        near = [
-            top,
-            top + 1,
-            top - 1,
-            top + (top >> 8),
-            top + (top >> 8) + 1,
-            top + (top >> 9) + 1,
-            top + 3 * (top >> 8),
-        ]
-        near += [top + int(random.integers(top))]
-        values += [value for size in near for value in (size, -size) if limits.min <= value <= limits.max]
+        part = top >> 8
+        beside = (0, 1, -1, part, part + 1, (top >> 9) + 1, 3 * part, int(random.integers(top)))
+        values += [value for step in beside for value in (top + step, -top - step) if limits.min <= value <= limits.max]
     x = np.array(values, numpy_dtype(source))
     check(
         convert(x, source, target),
