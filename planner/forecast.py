@@ -78,8 +78,7 @@ def forecast(
     if explained < LEAST_EXPLAINED:
         few = (number(seen, "max_occupancy_pct") or 100.0) <= MOST_HELD
         waits = _waits(use, seen) and not any(products)
-        loops = (number(seen, "loop_latency_pct") or 0.0) >= 100 * LEAST_EXPLAINED
-        needs = _waiting_needs(first, before, tiles, sms, few=few, loops=loops) if waits else None
+        needs = _waiting_needs(first, before, tiles, sms, few=few, loops=loops_decide(seen)) if waits else None
         weight, because = WAITING_WEIGHT * (1 - explained), "as warps wait for most of the time"
     else:
         needs = (_product_needs if any(products) else _needs)(first, before, tiles, sms)
@@ -106,11 +105,16 @@ def at_best(seen: Observations, headroom: float | None, target: str, variant: Va
             return None
         asked, held = variant.settings.get("occupancy"), number(seen, "compile.blocks_per_sm")
         more = _gain(use, Needs(1, 1, 1, asked / held)) if isinstance(asked, int) and held else None
-        return max(more or 0.0, UNKNOWN) if number(seen, "loop_latency_pct") else more
+        return max(more or 0.0, UNKNOWN) if loops_decide(seen) else more
     if growth is None or growth <= 1:
         return None
     reads = 1 / math.sqrt(growth) if product else 1.0
     return _gain(use, Needs(1 / growth, 1 / growth, 1 / growth, growth / reads, reads))
+
+
+def loops_decide(seen: Observations) -> bool:
+    """Whether loops whose warps wait for their own loads explain the time, so that a candidate's code will tell its own."""
+    return (number(seen, "loop_latency_pct") or 0.0) >= 100 * LEAST_EXPLAINED
 
 
 def _gain(use: Mapping[str, float], needs: Needs) -> float:

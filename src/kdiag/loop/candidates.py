@@ -7,10 +7,10 @@ from typing import Literal
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.registry import propose
-from kdiag.planner.forecast import at_best
+from kdiag.planner.forecast import at_best, loops_decide
 from kdiag.planner.rank import PlanInputs, rank
 from kdiag.planner.search import searched
-from kdiag.records import Compilation, CompileFailure, PastTrial, Proposal, Suggestion, number
+from kdiag.records import Compilation, CompileFailure, PastTrial, Proposal, Suggestion
 from kdiag.rules import load_start_values
 from kdiag.workload import source_hash
 
@@ -21,7 +21,7 @@ from .findings import Findings
 Rounding = Literal["yes", "ask", "no"]
 AT_ONCE = 6  # candidates compiled in one go
 NOTHING = 1.01  # nobody waits for a compiler for less
-# Of those that might come first, racers apart; half a second each where they do not spill. More where loops may wait.
+# Of those that might come first, racers apart; half a second each where they do not spill. More where loops decide.
 MOST_COMPILED = 12
 TIE = 0.97  # priors are not known to better than a few percent
 
@@ -114,7 +114,7 @@ def _undecided(suggestions: tuple[Suggestion, ...], inputs: PlanInputs, request:
     open_ones = [s for s in suggestions if s.applicable and s.proposal is not None]
     if not open_ones:
         return []
-    most = MOST_COMPILED * (2 if number(inputs.observations, "loop_latency_pct") else 1)
+    most = MOST_COMPILED * (2 if loops_decide(inputs.observations) else 1)
     room = len(inputs.compiled) < most + request.race - 1
     wanted = [open_ones[0], *(_rivals(open_ones, inputs)[:AT_ONCE] if room else ())]
     wanted += [s for s in open_ones if s.optimization == open_ones[0].optimization][: request.race]
