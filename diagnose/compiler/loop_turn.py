@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from kdiag.records import LoopTurn
 from kdiag.rules.load_sass import load_groups, load_opcodes
 
+from .instruction_mix import OPCODE_BITS
 from .sass_disassembler import INSTRUCTION_BYTES
 
 # Cycles until a result is there. A recurrence (one warp a scheduler) then takes 1,198 for each of its steps, measured 1,280 (H200).
@@ -89,12 +90,12 @@ def _decoded(code: bytes, architecture: str) -> list[_Instruction]:
     words = [
         int.from_bytes(code[at : at + INSTRUCTION_BYTES], "little") for at in range(0, len(code), INSTRUCTION_BYTES)
     ]
-    branches = [(at, word) for at, word in enumerate(words) if names.get(word & 0xFFF) == "BRA"]
+    operations = [names.get(word & ((1 << OPCODE_BITS) - 1), "") for word in words]
+    branches = [word for word, name in zip(words, operations, strict=True) if name == "BRA"]
     # A kernel ends in a branch to itself, from which it shows where the distance stands.
-    short = bool(branches) and _distance(branches[-1][1], short=True) == -INSTRUCTION_BYTES
+    short = bool(branches) and _distance(branches[-1], short=True) == -INSTRUCTION_BYTES
     found = []
-    for at, word in enumerate(words):
-        name = names.get(word & 0xFFF, "")
+    for at, (word, name) in enumerate(zip(words, operations, strict=True)):
         target = at + 1 + _distance(word, short=short) // INSTRUCTION_BYTES if name == "BRA" else None
         found.append(_Instruction(word, name, groups.get(name, ""), target))
     return found
