@@ -1,9 +1,9 @@
 """What ahead-of-time compilation says about a candidate before any time on a GPU is spent.
 
 The names of the remarks are those of tileiras 13.4. The speed-ups that follow from a finding are measured ones:
-a rejected TMA load beside a TMA store made a row softmax 0.18x, without the TMA store 0.72x. What spills loses more the
-more bytes it spills: frames of 32 to 300 bytes made ten kernels 0.5 to 2.2 times as fast, of 500 to 1,200 0.1 to 1.0, of more
-0.07 to 0.2 (NVIDIA H200, sm_90, measured 2026-11).
+a rejected TMA load beside a TMA store made a row softmax 0.18x, without the TMA store 0.72x. What spills where its parent
+does not is ruled out, as the effect gate would refuse it: frames of 500 bytes and more made kernels 0.07 to 1.0 times as
+fast, smaller ones 0.5 to 2.2 times (NVIDIA H200, sm_90, measured 2026-11).
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from kdiag.records import (
 )
 from kdiag.rules.load_causes import load_causes
 
-HALVED = 256  # bytes of a thread's stack frame that take half of an edit's speed
 LEAST_MOVE = 0.05  # of what a rule promises to move; less is what any edit does to code
 REJECTED_LOAD = ExpectedSpeedup(0.17, 0.18, 0.75)
 REJECTED_LOAD_PLAIN_STORE = ExpectedSpeedup(0.5, 0.72, 1.0)
@@ -44,14 +43,13 @@ TMA_STORE = "TMA Store instruction"
 @dataclass(frozen=True)
 class Finding:
     """How a compilation changes what is expected: `speedup` and `confidence` replace the prior's where given,
-    `factor` scales its confidence and `slowed` its speed-up, `why_not` rules the candidate out.
+    `factor` scales its confidence, `why_not` rules the candidate out.
     """
 
     why_not: str | None = None
     speedup: ExpectedSpeedup | None = None
     confidence: float | None = None
     factor: float = 1.0
-    slowed: float = 1.0
     evidence: tuple[Evidence, ...] = ()
     reason: str = "this candidate was not compiled, so nothing is known from it"
 
@@ -169,7 +167,7 @@ def _spills(candidate: tuple[CompileEvidence, ...], parent: tuple[CompileEvidenc
     if before is None or after is None or after <= before:
         return None
     reason = f"it spills registers: a stack frame of {after:,} bytes where the parent has {before:,}"
-    return Finding(slowed=HALVED / (HALVED + after - before), evidence=(_frame(after, reason),), reason=reason)
+    return Finding(why_not=reason, evidence=(_frame(after, reason),), reason="")
 
 
 def _rejected_load(candidate: tuple[CompileEvidence, ...], parent: tuple[CompileEvidence, ...]) -> Finding | None:

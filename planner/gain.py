@@ -124,11 +124,6 @@ def capped(speedup: ExpectedSpeedup, headroom: float) -> ExpectedSpeedup:
     return ExpectedSpeedup(min(speedup.low, most), min(speedup.mid, most), min(speedup.high, most))
 
 
-def slowed(speedup: ExpectedSpeedup, by: float) -> ExpectedSpeedup:
-    """What a flaw of the code leaves of a speed-up, a factor of at most 1; it may also cost nothing."""
-    return ExpectedSpeedup(speedup.low * by, speedup.mid * by, speedup.high)
-
-
 def time_saved(speedup: ExpectedSpeedup, confidence: float) -> float:
     """The share of the kernel's time expected to be saved, 0.2 for a fifth, negative when it gets slower."""
     return confidence * (1 - 1 / speedup.mid)

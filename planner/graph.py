@@ -70,6 +70,7 @@ def treatments(graph: Graph, optimization: str, variant: str, cause: str) -> lis
     return [treat for treat, count in zip(found, named, strict=True) if count == max(named)]
 
 
+@cache
 def relations(graph: Graph, kind: EdgeKind) -> tuple[tuple[str, Edge], ...]:
     """All edges of one kind between optimizations, each with the id of the optimization it starts from."""
     found = [(owner(node), data["edge"]) for node, _, data in graph.edges(data=True) if data["kind"] == kind]

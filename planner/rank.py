@@ -28,7 +28,7 @@ from kdiag.workload import source_hash
 from . import graph as rules
 from .compile_evidence import OFF_TENSOR_CORES, code, effect, judge, known_causes, parent_causes, unmoved
 from .forecast import Forecast, forecast
-from .gain import Expectation, after_kept, capped, expectation, slowed, with_forecast
+from .gain import Expectation, after_kept, capped, expectation, with_forecast
 from .groups import Circumstances
 from .order import sort_key, tier_order
 from .search import searched, with_search
@@ -138,7 +138,7 @@ def _suggest(
         draft,
         title=proposal.title,
         safety=proposal.safety,
-        expected_speedup=slowed(finding.speedup or draft.expected_speedup, finding.slowed),
+        expected_speedup=finding.speedup or draft.expected_speedup,
         confidence=round(confidence, 3),
         applicable=why_not is None,
         why_not=why_not,

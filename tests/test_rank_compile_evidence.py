@@ -16,17 +16,14 @@ def test_softmax_with_a_rejected_load_is_led_back_to_the_gather():
     assert suggestions[0].evidence[0].where == REJECTED.where
 
 
-def test_bf16_matmul_prefers_what_helped_and_puts_spills_last():
+def test_bf16_matmul_prefers_what_helped_and_leaves_out_what_spills():
     compilations = {p.source: compiled(p.variant.name) for p in MATMUL if p.source}
     compilations[MATMUL[1].source] = compiled("spills", TENSOR, stack=1808)
     parent, causes = compiled("p", TENSOR), diagnosis(("tensor-pipe", 0.9))
     suggestions = plan(*MATMUL, compilations=compilations, parent=parent, diagnosis=causes)
     open_ones = [s.variant for s in suggestions if s.applicable]
     assert set(open_ones[:2]) == {"occupancy=2", "tile_m=128,tile_n=256,num_worker_warps=8"}
-    last = [s for s in suggestions if s.applicable][-1]
-    assert last.variant == "tile_m=128,tile_n=256"
-    assert last.expected_speedup.mid < 0.5
-    assert "1,808 bytes" in last.explanation
+    assert "1,808 bytes" in find(suggestions, "G", "tile_m=128,tile_n=256").why_not
     assert find(suggestions, "D", "tf32").why_not == "the operands are bfloat16"
 
 
