@@ -38,7 +38,7 @@ class DeviceBench:
     """Measures a Python workload. `timeout_s` bounds one baseline or one trial, compilation included.
 
     `metrics` are the counters to collect, by Nsight Compute's names; `read_report` turns the report into
-    observations of one kernel. `gpus` are the executors to spread the configurations over (see `gpu_pool`); without
+    observations of one kernel. `gpus` are the executors to spread the work over (see `gpu_pool`); without
     any, all is measured on the current GPU.
     """
 
@@ -108,8 +108,9 @@ class DeviceBench:
         from . import device_jobs
 
         requests = [device_jobs.TrialRequest(self.workload, Source.of(parent), Source.of(one)) for one in candidates]
-        at_once = max(1, min(CHECKED_AT_ONCE, (os.cpu_count() or 1) // 2))
-        answers = isolate.run_all(device_jobs.check, requests, at_once=at_once, timeout_s=self.timeout_s)
+        cores = (os.cpu_count() or 1) // max(1, len(self.gpus))
+        at_once = max(1, min(CHECKED_AT_ONCE, cores // 2))
+        answers = gpu_pool.in_turn(self.gpus, device_jobs.check, requests, at_once=at_once, timeout_s=self.timeout_s)
         again = [isinstance(answer, Died) and answer.kind != "timeout" for answer in answers]
         return tuple(
             isolate.run(device_jobs.check, request, timeout_s=self.timeout_s) if retry else answer

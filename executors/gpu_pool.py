@@ -1,4 +1,4 @@
-"""One executor for each GPU that measures, and the configurations of a workload spread over them.
+"""One executor for each GPU that measures; configurations that are timed and candidates that are checked spread over them.
 
 An executor has the interface of `concurrent.futures`: here a thread whose children see one GPU alone. One of Dask or Ray
 that is bound to a GPU can take its place: functions of modules are submitted, with picklable arguments. A configuration
@@ -7,7 +7,7 @@ stays on its GPU for the whole run, and parent and candidate in one process: car
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -57,6 +57,33 @@ def on_each(
     futures = [
         gpu.submit(isolate.run, job, request, timeout_s=timeout_s) for gpu, request in zip(gpus, requests, strict=True)
     ]
+    return _results(futures)
+
+
+def in_turn(
+    gpus: Sequence[Executor],
+    job: Callable[[Request], Answer],
+    requests: Sequence[Request],
+    *,
+    at_once: int,
+    timeout_s: float,
+) -> tuple[Answer | Died, ...]:
+    """What the job answers to each request, in their order; the GPUs take them in turn, each up to `at_once` children
+    beside each other. Without a choice of GPUs all are for the current one.
+    """
+    timeout_s = isolate.time_left(timeout_s)
+    if not gpus:
+        return isolate.run_all(job, requests, at_once=at_once, timeout_s=timeout_s)
+    shares = [requests[n :: len(gpus)] for n in range(len(gpus))]
+    futures = [
+        gpu.submit(isolate.run_all, job, share, at_once=at_once, timeout_s=timeout_s)
+        for gpu, share in zip(gpus, shares, strict=True)
+    ]
+    answers = _results(futures)
+    return tuple(answers[n % len(gpus)][n // len(gpus)] for n in range(len(requests)))
+
+
+def _results(futures: Sequence[Future[Answer]]) -> tuple[Answer, ...]:
     try:
         return tuple(future.result() for future in futures)
     except KeyboardInterrupt:

@@ -26,8 +26,9 @@ class Policy:
     that makes a configuration slower at all is kept only if `small_gain_may_lose`.
     `slower_pct`: a configuration whose time grows by more is a regression. `error_factor`: an edit that is not said to
     change rounding may not make the error larger than so many times the parent's. `failures_in_a_row`: attempts without
-    improvement that end the run. `min_headroom_pct`: the least that must be left to gain. `budget_s` limits the
-    run; what an iteration runs is ended after `iteration_s`. `ask_when`: bottlenecks at which a person decides. `target_pct_of_peak`: the
+    improvement that end the run. `min_headroom_pct`: the least that must be left to gain. `least_expected_pct`: what a
+    candidate must be expected to gain at best to be tried. `at_copy_pct`: the share of a copy's bandwidth from which on
+    commands try nothing. `budget_s` limits the run; what an iteration runs is ended after `iteration_s`. `ask_when`: bottlenecks at which a person decides. `target_pct_of_peak`: the
     rate to reach where the user names none. `by_tier`: try the tiers in the order that suits the bottleneck, not what
     is expected to save most. `sources` by field.
     """
@@ -45,6 +46,8 @@ class Policy:
     failures_in_a_row: int | None = None
     max_iterations: int | None = None
     min_headroom_pct: float | None = None
+    least_expected_pct: float | None = None
+    at_copy_pct: float | None = None
     budget_s: float | None = None
     target_pct_of_peak: float | None = None
     by_tier: bool = False

@@ -12,6 +12,7 @@ from kdiag.errors import UsageError
 from kdiag.executors import device_bench, device_jobs, gpu_pool
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Trial
 from kdiag.executors.device_bench import DeviceBench
+from kdiag.isolate import Died
 from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu
 from kdiag.workload import load_part, read
 
@@ -80,6 +81,23 @@ def test_what_is_wrong_or_dies_on_one_gpu_is_so_for_all(workload):
 
 def sleep(_):
     time.sleep(600)
+
+
+def check(request):
+    if request.candidate.path.read_text() == "dies":
+        os._exit(7)
+    return Trial((ConfigurationCheck(where(request.candidate.path.stem), True, 0.0, 1.0),), ())
+
+
+def test_candidates_are_checked_by_the_gpus_in_turn(workload, monkeypatch, tmp_path):
+    monkeypatch.setattr(device_jobs, "check", check)
+    candidates = [tmp_path / f"{n}.py" for n in range(5)]
+    for each in candidates:
+        each.write_text("dies" if each.stem == "3" else "fine")
+    answers = bench(workload, gpu_pool.executors(("3", "GPU-7"))).checks(workload.kernel_file, candidates)
+    said = [answer.message if isinstance(answer, Died) else answer.checks[0].configuration for answer in answers]
+    assert said[:3] + said[4:] == ["0 on 3", "1 on GPU-7", "2 on 3", "4 on 3"]
+    assert "exit code 7" in said[3]
 
 
 def test_all_gpus_end_at_the_deadline_of_who_asks():

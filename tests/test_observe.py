@@ -6,7 +6,7 @@ import pytest
 
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.diagnose.compiler.observe_remarks import lines_by_observation, remark_lines
-from kdiag.records import CompileEvidence, Launch, Place, Remark
+from kdiag.records import CompileEvidence, Launch, LoopTurn, Place, Remark, number
 
 LOAD = "RemarkMemoryLoadInstructionSelected"
 STORE = "RemarkMemoryStoreInstructionSelected"
@@ -139,6 +139,20 @@ def test_resources_are_those_of_the_worst_launch_and_absent_when_unknown():
     found = from_compilation([evidence(), spilling])
     assert (found["compile.stack_bytes"].value, found["compile.registers"].value) == (1808, 255)
     assert "compile.registers" not in from_compilation([spilling])
+
+
+@pytest.mark.parametrize(
+    ("turn", "instructions", "cycles"),
+    [
+        (LoopTurn(1200, 2, 8), {"global_load": 2}, 600),
+        (None, {"fp32": 9}, 0),
+        (None, {"tma_load": 1}, None),  # of a loop, or of none
+        (None, {}, None),
+    ],
+)
+def test_what_a_load_of_a_loop_waits_is_unknown_where_tma_loads(turn, instructions, cycles):
+    found = from_compilation([replace(evidence(), turn=turn, instructions=instructions)])
+    assert number(found, "compile.cycles_per_load") == cycles
 
 
 def test_nothing_compiled_says_nothing():

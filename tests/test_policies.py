@@ -102,3 +102,8 @@ def test_who_decides_at_which_bottleneck(policy, asks):
 def test_only_the_optimization_loop_goes_by_tiers_and_aims_at_a_share_of_the_peak():
     assert [policy.by_tier for policy in (TILEGYM, OPTIMIZE_LOOP, ADAPTIVE)] == [False, True, False]
     assert [policy.target_pct_of_peak for policy in (TILEGYM, OPTIMIZE_LOOP, ADAPTIVE)] == [None, 70.0, None]
+
+
+def test_only_the_default_leaves_untried_what_is_not_expected_to_gain():
+    assert [policy.least_expected_pct for policy in (TILEGYM, OPTIMIZE_LOOP, ADAPTIVE)] == [None, None, 2.0]
+    assert [policy.at_copy_pct for policy in (TILEGYM, OPTIMIZE_LOOP, ADAPTIVE)] == [None, None, 90.0]

@@ -40,9 +40,10 @@ def _total(evidence: CompileEvidence) -> float | None:
 
 
 def _cycles_per_load(evidence: CompileEvidence) -> float | None:
-    if evidence.turn is None:
-        return 0.0 if evidence.instructions else None
-    return evidence.turn.cycles / evidence.turn.loads
+    if evidence.turn is not None:
+        return evidence.turn.cycles / evidence.turn.loads
+    by_tma = evidence.instructions.get("tma_load", 0)  # perhaps in a loop
+    return 0.0 if evidence.instructions and not by_tma else None
 
 
 def _special_function_share(evidence: CompileEvidence) -> float | None:

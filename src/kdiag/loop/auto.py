@@ -29,7 +29,7 @@ from .experience import Memory
 from .last_check import last_check
 from .reached import Reached
 from .run_files import RunFiles
-from .strategy import WORTH_TRYING, Strategy, text_of
+from .strategy import SMALL_GAIN, Strategy, text_of
 from .target import NO_TARGET, Target, goal
 
 
@@ -129,7 +129,7 @@ class Run:
         causes = ", ".join(f"{cause.id} {cause.score:.0%}" for cause in diagnosis.causes[:3])
         self.terminal.on_note(f"bottleneck {diagnosis.bottleneck} ({causes or 'no cause shown'})")
         if isinstance(self.arena.compiler.workload, CommandWorkload) and known is not None:
-            told, at_limit = headroom.counted(findings, known)
+            told, at_limit = headroom.counted(findings, known, self.arena.policy.at_copy_pct)
             self.terminal.on_note(told)
             self.limit = f"at its limit: {told}" if at_limit else None
         if question := asks_user(self.arena.policy, diagnosis.bottleneck):
@@ -181,7 +181,7 @@ class Run:
             parent = self._try(racer, parent, {}, Raced(wrong=trial))
         if result.winner is None:
             return parent
-        if (result.gain or 0) >= WORTH_TRYING:  # it will probably be kept
+        if (result.gain or 0) >= SMALL_GAIN:  # it will probably be kept
             self.strategy.foresee(text_of(result.winner), self.iterations)
         return self._try(result.winner, parent, result.closed, Raced(spent))
 
@@ -201,7 +201,8 @@ class Run:
         if ended and self.arena.bench is None:
             return "every candidate that is worth a measurement is ready for one"
         reason = self.reached.stop(self.iterations, len(self.strategy.tree.open())) or self.limit
-        return reason or (f"no candidate left is expected to gain {(WORTH_TRYING - 1) * 100:.0f} %" if ended else None)
+        least = self.arena.policy.least_expected_pct
+        return reason or (f"no candidate left is expected to gain {least:g} %" if ended else None)
 
     def _settle(self, row: Iteration, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str]) -> Parent:
         """Commit or revert, record the row, and plan anew if the source has changed."""

@@ -17,9 +17,6 @@ from kdiag.records import ArrayArgument, ConfigurationTiming, Evidence, Observat
 from .compiler import launches_of
 from .findings import Findings
 
-# By commands a candidate costs minutes, and from here on "there is nothing left but to move fewer bytes"
-# (rules/causes/dram-bandwidth.toml).
-AT_COPY_PCT = 90.0
 COPY_GBS = "timing.copy_gbs"
 
 
@@ -80,9 +77,9 @@ def observations(baseline: Baseline, now_ms: Mapping[str, float]) -> Observation
     return found
 
 
-def counted(findings: Findings, baseline: Baseline) -> tuple[str, bool]:
-    """What the counters of a benchmark's launch leave to gain, and whether that is nothing: DRAM alone takes the time, as
-    fast as in a copy, and no launch was heard that has less than half as many elements.
+def counted(findings: Findings, baseline: Baseline, at_copy_pct: float | None) -> tuple[str, bool]:
+    """What the counters of a benchmark's launch leave to gain, and whether that is nothing: DRAM alone takes the time, at
+    `at_copy_pct` of a copy or more, and no launch was heard that has less than half as many elements.
     """
     pct = number(findings.observations, "pct_of_copy")
     if pct is None:
@@ -100,4 +97,4 @@ def counted(findings: Findings, baseline: Baseline) -> tuple[str, bool]:
     waits = [each.id for each in findings.diagnosis.causes[:1]] == ["dram-bandwidth"] and min(sizes) >= sizes[0] / 2
     copy = f"the {baseline.copy_gbs:,.0f} GB/s that a copy reaches on this card"
     told = f"DRAM throughput is {pct:.0f} % of {copy}: at most {max(1.0, 100 / pct):.2f}x is left"
-    return told, waits and pct >= AT_COPY_PCT
+    return told, waits and at_copy_pct is not None and pct >= at_copy_pct

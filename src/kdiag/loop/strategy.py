@@ -38,9 +38,7 @@ from .findings import Findings, gather
 from .pairing import Known, with_pairs
 from .racing import MOST, Result, race
 
-# The least speed-up, by the optimistic end of its prior, for which an iteration is spent: the smallest gain that the
-# TileGym policy goes on for.
-WORTH_TRYING = 1.02
+SMALL_GAIN = 1.02  # the smallest speed-up that the TileGym policy goes on for
 NEXT = 2  # candidates that are emulated while another is measured
 STATES: dict[str, State] = {
     "keep": "kept",
@@ -103,7 +101,7 @@ class Strategy:
 
     def foresee_next(self, suggestion: Suggestion) -> None:
         """Begin what comes after the suggestion if it is not kept."""
-        for each in [one for one in self.tree.open() if one is not suggestion and _worth(one)][:NEXT]:
+        for each in [one for one in self.tree.open() if one is not suggestion and self._worth(one)][:NEXT]:
             self.arena.ahead.begin(self._emulate, text_of(each))
 
     def _emulate(self, source: str) -> None:
@@ -111,7 +109,7 @@ class Strategy:
 
     def _guess(self, source: str, rows: Sequence[Iteration]) -> None:
         findings = gather(source, self.arena.kernel, self.arena.compiler)
-        first = next(filter(_worth, self._suggestions(source, findings, rows, None)), None)
+        first = next(filter(self._worth, self._suggestions(source, findings, rows, None)), None)
         if first is not None and first.applicable:
             self._emulate(text_of(first))
 
@@ -139,12 +137,16 @@ class Strategy:
         request = replace(request, proposals=made[source], by_tier=arena.policy.by_tier, runs=runs)
         if self.memory is not None:
             request = replace(request, trials=self.memory.known)
-        known = Known(arena.compiler.target, WORTH_TRYING, _measured(rows))
+        known = Known(arena.compiler.target, SMALL_GAIN, _measured(rows))
         return with_pairs(plan(request, arena.compiler), request, known, arena.compiler)
 
     def next(self) -> Suggestion | None:
-        """The next suggestion that at best is expected to gain what is worth an iteration."""
-        return next(filter(_worth, self.tree.open()), None)
+        """The next suggestion that at best is expected to gain what the policy asks for."""
+        return next(filter(self._worth, self.tree.open()), None)
+
+    def _worth(self, suggestion: Suggestion) -> bool:
+        least = self.arena.policy.least_expected_pct
+        return least is None or suggestion.expected_speedup.high >= 1 + least / 100
 
     def choose(self, suggestion: Suggestion, parent: Parent) -> Result:
         """The suggestion, or the variant of the same optimization that wins a race against it.
@@ -152,7 +154,7 @@ class Strategy:
         Racers are checked on the device before they are timed; only the winner's trial asks the emulator.
         """
         bench, path = self.arena.bench, self.arena.compiler.path
-        racers = [each for each in self.tree.siblings(suggestion) if _worth(each)][:MOST]
+        racers = [each for each in self.tree.siblings(suggestion) if self._worth(each)][:MOST]
         if len(racers) < 2 or suggestion.optimization in self.one_by_one or not isinstance(bench, Races):
             return Result(suggestion)
 
@@ -231,15 +233,11 @@ def text_of(suggestion: Suggestion) -> str:
     return suggestion.proposal.source
 
 
-def _worth(suggestion: Suggestion) -> bool:
-    return suggestion.expected_speedup.high >= WORTH_TRYING
-
-
 def _faster(row: Iteration) -> bool | None:
     """Whether a candidate is faster somewhere; None where its time leaves room for a gain that would be worth having."""
     if any(each.low > 1 + each.noise_floor for each in row.timings):
         return True
-    return False if row.timings and all(each.high < WORTH_TRYING for each in row.timings) else None
+    return False if row.timings and all(each.high < SMALL_GAIN for each in row.timings) else None
 
 
 def _measured(rows: Sequence[Iteration]) -> dict[Name, float]:
