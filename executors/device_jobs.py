@@ -16,7 +16,7 @@ from .correctness import stages
 from .correctness.controls import prove
 from .correctness.judging import label
 from .correctness.subject import SEEDS, Config, Subject
-from .device_timing import Budget, Flush, Run, compared, copy_gbs, interleaved, matrix_tflops, shortest_ms
+from .device_timing import Budget, Flush, Run, compared, copy_gbs, interleaved, matrix_tflops, shortest_ms, windows
 from .paired_statistics import timing
 
 # The matrix product that bounds a workload, by the dtype of its inputs: float32 may use TF32 at best.
@@ -144,9 +144,12 @@ def _time(
 
 
 def arms(workload: ModuleType, modules: Sequence[ModuleType], config: Config) -> list[Run]:
-    """What runs each module once, on inputs of its own: kernels that are timed beside each other share no memory."""
-    inputs = [workload.make_inputs(config, "cuda", SEEDS[0]) for _ in modules]
-    return [partial(workload.run, module, own) for module, own in zip(modules, inputs, strict=True)]
+    """What runs each module, on inputs of its own: kernels that are timed beside each other share no memory."""
+
+    def ready(module: ModuleType) -> Run:
+        return partial(workload.run, module, workload.make_inputs(config, "cuda", SEEDS[0]))
+
+    return windows(ready, modules)
 
 
 def _matrix_dtypes(workload: ModuleType) -> set[torch.dtype]:
@@ -168,8 +171,7 @@ def _baseline_row(
     flush: Flush,
     rates: tuple[float, dict[torch.dtype, float]],
 ) -> ConfigurationBaseline:
-    inputs = workload.make_inputs(config, "cuda", SEEDS[0])
-    (times,) = interleaved([lambda: workload.run(module, inputs)], Budget(), flush)
+    (times,) = interleaved(arms(workload, [module], config), Budget(), flush)
     ms, (lower, _, upper) = statistics.median(times), statistics.quantiles(times, n=4)
     moved, operations = workload.bytes_moved(config), workload.flops(config)
     dtype = matrix_dtype(workload, config)

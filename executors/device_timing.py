@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 
@@ -17,7 +18,12 @@ COPY_MARGIN = 1.02  # over the measured copy bandwidth: its own spread
 # Over the rate of the library's product, which is no limit of the card: it keeps the tensor pipe 0.85 busy at the clock
 # that its power allows, 1.53 GHz of 1.98 on an H200, and another kernel may do better at both.
 MATRIX_MARGIN = 1.5
+# A pair of events tells times to about 0.5 us: what is shorter than the first runs several times in a sample.
+SHORT_MS, SAMPLE_MS, MOST_RUNS = 0.05, 0.1, 32
+MEMORY_SHARE = 0.1  # of the free memory, for the inputs of these runs
+QUEUED_CYCLES = 2_000_000  # about 1 ms in which the host gets ahead of the GPU
 Run = Callable[[], object]
+Version = TypeVar("Version")
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,34 @@ class Budget:
     least: int = 15
     most: int = 100
     seconds: float = 0.8
+
+
+@dataclass(frozen=True)
+class Window:
+    """Runs that are timed as one, each on inputs of its own: the last finds L2 as cold as the first."""
+
+    runs: tuple[Run, ...]
+
+    def __call__(self) -> None:
+        for run in self.runs:
+            run()
+
+
+def windows(ready: Callable[[Version], Run], versions: Sequence[Version]) -> list[Run]:
+    """A run of each version, made `ready` with inputs of its own; a `Window` of them where the first takes microseconds."""
+    before = torch.cuda.memory_allocated()
+    first = [ready(version) for version in versions]
+    needed = max(1, torch.cuda.memory_allocated() - before)
+    first[0]()  # compiles, or searches
+    torch.cuda.synchronize()
+    torch.cuda._sleep(QUEUED_CYCLES)
+    ms = max(_elapsed_ms(first[0]), 1e-3)
+    fit = 1 + int(MEMORY_SHARE * torch.cuda.mem_get_info()[0] / needed)
+    count = 1 if ms >= SHORT_MS else min(MOST_RUNS, fit, math.ceil(SAMPLE_MS / ms))
+    if count == 1:
+        return first
+    more = [[ready(version) for _ in range(count - 1)] for version in versions]
+    return [Window((one, *others)) for one, others in zip(first, more, strict=True)]
 
 
 class Flush:
@@ -52,7 +86,7 @@ class Flush:
 
 
 def interleaved(arms: Sequence[Run], budget: Budget, flush: Flush) -> list[list[float]]:
-    """Milliseconds per arm and round; sample i of every arm belongs to round i. The first round is dropped."""
+    """Milliseconds a run, per arm and round; sample i of every arm belongs to round i. The first round is dropped."""
     return _block(arms, _rounds(arms, budget, flush), random.Random(0), flush)
 
 
@@ -70,7 +104,7 @@ def _rounds(arms: Sequence[Run], budget: Budget, flush: Flush) -> int:
 
 
 def _block(arms: Sequence[Run], rounds: int, random_order: random.Random, flush: Flush) -> list[list[float]]:
-    """Milliseconds per arm and round, after one round that is dropped."""
+    """Milliseconds a run, per arm and round, after one round that is dropped."""
     order = list(range(len(arms)))
     samples: list[list[tuple[torch.cuda.Event, torch.cuda.Event]]] = [[] for _ in arms]
     for _ in range(rounds + 1):
@@ -78,7 +112,9 @@ def _block(arms: Sequence[Run], rounds: int, random_order: random.Random, flush:
         for arm in order:
             samples[arm].append(_sample(arms[arm], flush))
     torch.cuda.synchronize()
-    return [[start.elapsed_time(end) for start, end in pairs[1:]] for pairs in samples]
+    counts = [len(arm.runs) if isinstance(arm, Window) else 1 for arm in arms]
+    ends = zip(samples, counts, strict=True)
+    return [[start.elapsed_time(end) / count for start, end in pairs[1:]] for pairs, count in ends]
 
 
 def _sample(run: Run, flush: Flush) -> tuple[torch.cuda.Event, torch.cuda.Event]:
@@ -110,8 +146,8 @@ def _warm_up(arms: Sequence[Run], flush: Flush) -> tuple[float, float]:
 
 
 def _elapsed_ms(run: Run) -> float:
+    """Behind what the GPU has been given already."""
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    torch.cuda.synchronize()
     start.record()
     run()
     end.record()

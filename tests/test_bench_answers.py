@@ -49,6 +49,7 @@ def test_racers_are_timed_beside_their_parent_in_each_configuration(tmp_path, mo
         "def configs(): return [{}, {}]\ndef make_inputs(*_): pass\ndef run(module, _): return module.MS\n"
     )
     monkeypatch.setattr(device_race, "Flush", lambda: None)
+    monkeypatch.setattr(device_race.device_jobs, "windows", lambda ready, versions: [*map(ready, versions)])
     monkeypatch.setattr(device_race, "interleaved", lambda arms, budget, _: [[arm()] * budget.least for arm in arms])
     parent, *racers = map(Source.of, paths)
     heat = device_race.race(device_race.RaceRequest(Workload(described, paths[0], True), parent, tuple(racers), 2.0))
