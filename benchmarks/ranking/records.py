@@ -1,7 +1,5 @@
 """What is measured of every step of every kernel, and where it stands between the GPU and the scores."""
 
-from __future__ import annotations
-
 import json
 import lzma
 from dataclasses import dataclass, replace

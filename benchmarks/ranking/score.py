@@ -10,8 +10,6 @@ bottleneck; within an optimization both take the variant that its edit offers fi
 no-op, as every tool with a compiler can. The best single step is that of all steps measured, or to leave the kernel alone.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import re

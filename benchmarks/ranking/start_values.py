@@ -5,8 +5,6 @@
 Kernels that are held out are left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import lzma

@@ -1,7 +1,5 @@
 """Prints what `run.py` measured as Markdown: python benchmarks/reached/table.py REACHED.json ..."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
