@@ -12,7 +12,7 @@ import libcst as cst
 
 from ..launches.launch_values import Blocks, Extent, LaunchValue, Passed, Quotient
 from ..syntax.bindings import Binding
-from ..syntax.kernel_source import argument, dotted, integer, keyword, positional
+from ..syntax.kernel_source import argument, dotted, entries, integer, keyword, positional, unpacks
 from ..syntax.kernel_view import KernelView
 
 SAME_ELEMENTS = ("reshape", "broadcast_to", "expand_dims")
@@ -150,7 +150,7 @@ def _quotient(left: Bound, right: Bound, *, up: bool) -> LaunchValue:
 def _of_call(view: KernelView, call: cst.Call, place: cst.CSTNode) -> Bound | None:
     values = positional(call)
     member = view.source.names.resolve(call.func)
-    if any(each.star for each in call.args) or not values:
+    if unpacks(call) or not values:
         return None
     if member in SAME_ELEMENTS:
         return bound(view, values[0], place)
@@ -189,7 +189,7 @@ def _tiles(view: KernelView, call: cst.Call, place: cst.CSTNode) -> Bound | None
     if array is None or axis is None or shape is None or keyword(call, "order"):
         return None
     written, place = view.resolve(shape, place)
-    sizes = [each.value for each in written.elements] if isinstance(written, cst.Tuple) else [written]
+    sizes = entries(written)
     size = bound(view, sizes[axis], place) if axis < len(sizes) else None
     if size is None or not size.exact:
         return None

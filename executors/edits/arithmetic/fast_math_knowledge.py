@@ -30,7 +30,7 @@ class Math:
     @cached_property
     def bindings(self) -> Bindings:
         """Which assignment a name of the function stands for."""
-        return Bindings(self.function, self.kernel.parents, self.kernel.positions)
+        return Bindings(self.function, self.kernel)
 
     def member(self, node: cst.CSTNode) -> str | None:
         """The cuda.tile function that a node calls."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import libcst as cst
 import libcst.matchers as m
 
-from ..syntax.kernel_source import KernelSource, dotted, nodes, replace
+from ..syntax.kernel_source import KernelSource, last_name, nodes, replace
 from ..syntax.rewriting import Changed
 
 Functions = Mapping[str, cst.FunctionDef]
@@ -32,7 +32,7 @@ def local_functions(module: cst.Module) -> Functions:
 
 
 def _is_function(decorator: cst.Decorator) -> bool:
-    return (dotted(decorator.decorator) or "").rpartition(".")[2] == "function"
+    return last_name(decorator.decorator) == "function"
 
 
 def _is_variadic(parameters: cst.Parameters) -> bool:

@@ -5,7 +5,7 @@ import libcst as cst
 from kdiag.records import ArrayArgument, Launch
 
 from ..syntax.bindings import names_bound
-from ..syntax.kernel_source import KernelSource, argument, nodes, positional
+from ..syntax.kernel_source import KernelSource, argument, method, nodes, positional
 
 DTYPE_POSITION = {"full": 2, "zeros": 1, "ones": 1, "astype": 1}
 SAME_DTYPE = frozenset({"transpose", "permute", "reshape", "extract", "broadcast_to", "expand_dims"})
@@ -68,7 +68,7 @@ def _call_dtype(kernel: KernelSource, call: cst.Call, place: cst.CSTNode) -> str
     """The dtype of a call's result: given to it, or that of the tile it rearranges (`ct.f(tile)`, `tile.f()`)."""
     member, tile, dtype_at = kernel.names.resolve(call.func), None, DTYPE_POSITION
     if member is None and isinstance(call.func, cst.Attribute):
-        member, tile, dtype_at = call.func.attr.value, call.func.value, {"astype": 0}
+        member, tile, dtype_at = method(call), call.func.value, {"astype": 0}
     if member in dtype_at:
         return _dtype(kernel, argument(call, dtype_at[member], "dtype"), place)
     tiles = [tile] if tile is not None else positional(call)
