@@ -14,7 +14,7 @@ import libcst as cst
 from kdiag.records import Launch, Promise, Safety, Variant
 
 from .arithmetic.float32_values import float32_values
-from .arithmetic.local_functions import changed_for_others, with_functions
+from .arithmetic.local_functions import changed_for_others, fresh, with_functions
 from .arithmetic.tf32_operands import is_float32, passes_float32, refusal
 from .base import Applied, Edit, Outcome, Skipped, Subject
 from .examples.tf32_guard import EXAMPLES
@@ -106,19 +106,11 @@ class _Guards(cst.CSTTransformer):
         if isinstance(operand.value, cst.Name):
             tile = operand.value.value
         else:
-            tile = self._fresh(role)
+            tile = fresh(role, self._taken)
             assigned = cst.Assign([cst.AssignTarget(cst.Name(tile))], operand.value)
             self._pending.append(cst.SimpleStatementLine([assigned]))
-        name, ct = self._fresh(f"{tile}_operand"), self._tile
+        name, ct = fresh(f"{tile}_operand", self._taken), self._tile
         guarded = f"{ct}.astype({tile}, {ct}.tfloat32) if {tile}.dtype == {ct}.float32 else {tile}"
         target = cst.AssignTarget(cst.Name(name))
         self._pending.append(cst.SimpleStatementLine([cst.Assign([target], cst.parse_expression(guarded))]))
         return operand.with_changes(value=cst.Name(name))
-
-    def _fresh(self, name: str) -> str:
-        """The name, or the name with the first number that makes it new in the file."""
-        fresh, number = name, 2
-        while fresh in self._taken:
-            fresh, number = f"{name}_{number}", number + 1
-        self._taken.add(fresh)
-        return fresh

@@ -13,7 +13,7 @@ import libcst as cst
 from ..launches.launch_values import Blocks, Extent, LaunchValue, Passed, Quotient
 from ..syntax.bindings import Binding
 from ..syntax.kernel_source import argument, dotted, entries, integer, keyword, positional, unpacks
-from ..syntax.kernel_view import KernelView
+from ..syntax.kernel_view import KernelView, extent_of
 
 SAME_ELEMENTS = ("reshape", "broadcast_to", "expand_dims")
 
@@ -71,14 +71,9 @@ def array_parameter(view: KernelView, expression: cst.CSTNode | None, place: cst
 
 def array_extent(view: KernelView, expression: cst.Subscript, place: cst.CSTNode) -> Extent | None:
     """`x.shape[1]` of a parameter `x`."""
-    match expression:
-        case cst.Subscript(
-            value=cst.Attribute(value=array, attr=cst.Name(value="shape")),
-            slice=[cst.SubscriptElement(slice=cst.Index(value=axis))],
-        ):
-            name, number = array_parameter(view, array, place), integer(axis)
-            return None if name is None or number is None else Extent(name, number)
-    return None
+    array, axis = extent_of(expression) or (None, 0)
+    name = array_parameter(view, array, place)
+    return None if name is None else Extent(name, axis)
 
 
 def _of_name(view: KernelView, name: cst.Name, place: cst.CSTNode) -> Bound | None:

@@ -6,10 +6,9 @@ from kdiag.records import ArrayArgument, Launch
 
 from ..syntax.bindings import names_bound
 from ..syntax.kernel_source import KernelSource, argument, method, nodes, positional
+from .fast_math_knowledge import STATEMENTS
+from .float32_kinds import DTYPE_POSITION, RESHAPING
 
-DTYPE_POSITION = {"full": 2, "zeros": 1, "ones": 1, "astype": 1}
-SAME_DTYPE = frozenset({"transpose", "permute", "reshape", "extract", "broadcast_to", "expand_dims"})
-STATEMENTS = (cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.BaseCompoundStatement)
 SOMETIMES_EVALUATED = (cst.IfExp, cst.BooleanOperation, cst.Lambda, cst.BaseComp)
 
 
@@ -35,7 +34,6 @@ def is_float32(kernel: KernelSource, product: cst.Call) -> bool:
 
 
 def passes_float32(launch: Launch) -> bool:
-    """Whether a launch passes a float32 array."""
     return any(isinstance(each, ArrayArgument) and each.dtype == "float32" for each in launch.arguments)
 
 
@@ -72,7 +70,7 @@ def _call_dtype(kernel: KernelSource, call: cst.Call, place: cst.CSTNode) -> str
     if member in dtype_at:
         return _dtype(kernel, argument(call, dtype_at[member], "dtype"), place)
     tiles = [tile] if tile is not None else positional(call)
-    return operand_dtype(kernel, tiles[0], place) if member in SAME_DTYPE and tiles else None
+    return operand_dtype(kernel, tiles[0], place) if member in RESHAPING and tiles else None
 
 
 def _dtype(kernel: KernelSource, dtype: cst.BaseExpression | None, place: cst.CSTNode) -> str | None:

@@ -109,7 +109,6 @@ def view_kernel(source: str, kernel: str) -> KernelView | Skipped:
 
 
 def code(expression: cst.CSTNode) -> str:
-    """An expression as source text."""
     return cst.Module([]).code_for_node(expression)
 
 
@@ -122,6 +121,17 @@ def keyword_text(call: cst.Call, name: str) -> str | None:
 def is_number(expression: cst.BaseExpression, value: int) -> bool:
     """Whether it is this integer, written as a literal."""
     return integer(expression) == value
+
+
+def extent_of(expression: cst.CSTNode) -> tuple[cst.BaseExpression, int] | None:
+    """The array and the axis of `array.shape[axis]`, the axis written as a number."""
+    match expression:
+        case cst.Subscript(
+            value=cst.Attribute(value=array, attr=cst.Name(value="shape")),
+            slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Integer(evaluated_value=axis)))],
+        ):
+            return array, axis
+    return None
 
 
 def assignment(line: cst.CSTNode) -> tuple[str, cst.BaseExpression] | None:
