@@ -98,7 +98,6 @@ def _brief(value: object, digits: int = 4) -> object:
 
 
 def read(path: Path) -> Measurements:
-    """Read what `write` wrote."""
     data = path.read_bytes()
     (measured,) = rows(json.loads(lzma.decompress(data) if path.suffix == ".xz" else data))
     return decode(Measurements, measured)

@@ -187,7 +187,6 @@ def report(measured: Measurements, known: Mapping[str, dict[str, Score]]) -> str
 
 
 def main() -> None:
-    """Print the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("steps", type=Path)
     parser.add_argument("--leave-out", action="store_true")

@@ -62,7 +62,6 @@ def _row(step: Step) -> list[object] | None:
 
 
 def main() -> None:
-    """Write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("steps", type=Path)
     parser.add_argument("out", type=Path)

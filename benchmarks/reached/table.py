@@ -43,7 +43,6 @@ def _share(row: Beside) -> str:
 
 
 def main() -> None:
-    """One table of all files."""
     print(HEAD)
     for name in sys.argv[1:]:
         for kernel in json.loads(Path(name).read_text())["kernels"]:

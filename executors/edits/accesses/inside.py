@@ -34,7 +34,6 @@ class Proofs:
     array: str
 
     def row_inside(self, row: Sum, axis: int) -> bool:
-        """Whether a single index lies inside the array."""
         return self._uncontradicted(row, "1", axis) and is_row(self.kernel, row, self.call)
 
     def tile_inside(self, number: Sum, size: str, axis: int) -> bool:
@@ -47,7 +46,6 @@ class Proofs:
         return bool(verdicts) and all(verdicts)
 
     def is_extent(self, stop: Sum, axis: int) -> bool:
-        """Whether a scalar is the array's extent."""
         shown = f"{self.array}.shape[{axis}]"
         written, _ = self.kernel.resolve(cst.parse_expression(stop.text()), self.call)
         return code(written) == shown

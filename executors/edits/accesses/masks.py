@@ -15,7 +15,6 @@ LESS = {cst.LessThan: False, cst.GreaterThan: True}
 
 
 def mask_of(call: cst.Call) -> cst.BaseExpression | None:
-    """The mask of a gather or scatter."""
     given = keyword(call, "mask")
     return None if given is None or code(given.value) == "None" else given.value
 

@@ -97,7 +97,6 @@ def gathered_shape(kernel: KernelView, call: cst.Call) -> tuple[str, ...] | None
 
 
 def _entries(kernel: KernelView, call: cst.Call) -> list[_Entry]:
-    """The entries of the index of a gather or scatter."""
     indices = call.args[1].value
     written, place = kernel.resolve(indices, call)
     elements, place = (entries(written), place) if isinstance(written, cst.Tuple) else ([indices], call)

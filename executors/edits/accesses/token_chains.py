@@ -31,7 +31,6 @@ class Access:
 
     @property
     def writes(self) -> bool:
-        """Whether it stores."""
         return self.member not in READS
 
 

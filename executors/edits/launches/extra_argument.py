@@ -31,7 +31,6 @@ class LaunchCall:
 
     @property
     def arguments(self) -> dict[str, cst.BaseExpression]:
-        """What is passed for each parameter."""
         return dict(zip(self.read.parameters, entries(self.passed), strict=True))
 
     @property

@@ -88,7 +88,6 @@ def _shapes(launch: Launch) -> tuple[tuple[int, ...], ...]:
 
 
 def _arrays(launches: Sequence[Launch]) -> frozenset[str]:
-    """The kernel's array parameters."""
     arguments = [argument for launch in launches for argument in launch.arguments]
     return frozenset(argument.name for argument in arguments if isinstance(argument, ArrayArgument))
 

@@ -71,7 +71,6 @@ class Bindings:
         return name not in self._by_name
 
     def is_bound_once(self, name: str) -> bool:
-        """Whether the function binds the name at exactly one place."""
         return len(self._by_name.get(name, ())) == 1
 
     def same(self, expression: cst.CSTNode, here: cst.CSTNode, there: cst.CSTNode) -> bool:
