@@ -64,7 +64,6 @@ def seconds(launch: Callable[[], None], lockstep: bool) -> float:
 
 
 def main() -> None:
-    """Print the table."""
     torch.set_num_threads(1)
     print("| launch | in lockstep, s (least to most) | one block after the other, s |")
     print("|---|---|---|")

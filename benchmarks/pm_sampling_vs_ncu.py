@@ -56,7 +56,6 @@ def _digits(one: Evidence | None) -> str:
 
 
 def main() -> None:
-    """See the module's text."""
     isolate.warm_up()
     print("| kernel | metric | sampled | Nsight Compute |\n|---|---|---|---|")
     for path in map(Path, sys.argv[1:] or sys.exit(__doc__)):

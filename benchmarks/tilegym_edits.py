@@ -32,7 +32,6 @@ PROPOSE_S = 300.0
 
 
 def main() -> None:
-    """Run what the command line asks for."""
     arguments = parser().parse_args()
     root = Path(arguments.checkout or sys.exit("name a checkout of TileGym: TILEGYM_DIR or --checkout"))
     began, folder = time.monotonic(), folder_for(root)
@@ -51,7 +50,6 @@ def main() -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     made.add_argument("--checkout", default=os.environ.get("TILEGYM_DIR"), help="a checkout of TileGym")
     made.add_argument("--kernels", default="", help="a regular expression on file:kernel")

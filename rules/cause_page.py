@@ -14,7 +14,6 @@ CEILINGS = ((0.95, "can prove it"), (0.7, "is strong evidence"), (0.0, "is a sus
 
 
 def render(rule: CauseRule) -> str:
-    """The page as Markdown."""
     idle = f" ({rule.when_idle} where neither SMs nor memory are busy)" if rule.when_idle != rule.bottleneck else ""
     parts = [
         f"# {rule.title}",

@@ -69,7 +69,6 @@ def foreign_kernel(x, y):
 
 
 def cases() -> list[Case]:
-    """All of the module."""
     found = [
         case("slice-load", slice_kernel, counted("float32", 20, 12), out("float32", 16, 8), 3, 5),
         case("slice-store", slice_store_kernel, out("int32", 24), 5, 16),

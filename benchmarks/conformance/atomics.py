@@ -86,7 +86,6 @@ def initial(dtype: str, *shape: int, fill: str = "small") -> Data:
 
 
 def cases() -> list[Case]:
-    """All of the module."""
     found = []
     for op in ("add", "min", "max", "and", "or", "xor"):
         found += [

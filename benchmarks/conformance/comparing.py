@@ -97,10 +97,8 @@ def promotions() -> list[Case]:
 
 
 def cutile(name: str) -> Any:
-    """The type of cuda.tile with the name."""
     return ct.bool_ if name == "bool" else getattr(ct, name)
 
 
 def cases() -> list[Case]:
-    """All of the module."""
     return [*comparisons(), *bitwise(), *promotions()]

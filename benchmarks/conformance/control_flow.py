@@ -123,7 +123,6 @@ def helpers_kernel(x, y):
 
 
 def cases() -> list[Case]:
-    """All of the module."""
     eight, many = small("float32", 8), small("float32", 64)
     ints = [out("int32", 8) for _ in range(5)]
     return [

@@ -35,7 +35,6 @@ def farthest(case: Case, expected: tuple[bytes, ...]) -> float:
 
 
 def main() -> None:
-    """Print the table."""
     cases = all_cases()
     recorded = load(FILE, cases).results
     rows: dict[tuple[int, str], list[float]] = defaultdict(list)

@@ -82,7 +82,6 @@ def constant(target: str) -> Any:
 
 
 def cases() -> list[Case]:
-    """All of the module."""
     return [*gathers(), *scatters()]
 
 

@@ -84,7 +84,6 @@ def tail_store_kernel(x, y):
 
 
 def cases() -> list[Case]:
-    """All of the module."""
     return [*padding(), *orders(), *forms()]
 
 

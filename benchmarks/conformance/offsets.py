@@ -81,5 +81,4 @@ def raw() -> list[Case]:
 
 
 def cases() -> list[Case]:
-    """All of the module."""
     return [*advanced(), *raw()]

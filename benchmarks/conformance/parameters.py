@@ -100,7 +100,6 @@ def assert_kernel(x, y):
 
 
 def cases() -> list[Case]:
-    """All of the module."""
     eight, count = small("float32", 8), counted("float32", 8)
     return [
         case("closure", closed_over(3, 0.5, ("a", "b")), eight, out("float32", 8)),

@@ -84,7 +84,6 @@ def scaled_kernel(x, z):
 
 
 def cases() -> list[Case]:
-    """All of the module."""
     found = []
     for a, b, c in PAIRS:
         for m, n, k in SIZES:

@@ -113,7 +113,6 @@ def machine() -> dict[str, str]:
 
 
 def main(path: str, workers: str = str(WORKERS)) -> None:
-    """See the module's text."""
     start, cases, count = time.monotonic(), all_cases(), int(workers)
     names = list(cases)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(count) as pool:

@@ -52,7 +52,6 @@ def condensed(recording: Recording, cases: dict[str, Case]) -> Recording:
 
 
 def save(recording: Recording, path: Path) -> None:
-    """Writes the file."""
     index: dict[str, Any] = {"machine": recording.machine, "cases": []}
     blob = bytearray()
     for result in recording.results.values():

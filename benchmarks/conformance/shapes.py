@@ -115,7 +115,6 @@ def properties_kernel(x, y):
 
 
 def cases() -> list[Case]:
-    """All of the module."""
     found = []
     for dtype in ("float32", "float16", "int8", "int64", "bool", "float8_e4m3fn"):
         tile, cube = Data(dtype, (4, 16), "any"), Data(dtype, (2, 4, 8), "any")

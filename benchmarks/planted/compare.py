@@ -72,7 +72,6 @@ def recorded(path: Path) -> Iterator[Row]:
 
 
 def reported(report: Path, truth: Path) -> Iterator[Row]:
-    """The launches of a report."""
     from kdiag.diagnose.report.read import read_launches
 
     for launch, action, right in zip(
@@ -116,7 +115,6 @@ def mark(found: str, right: tuple[str, ...]) -> str:
 
 
 def line(row: Row, diagnosis: Diagnosis) -> str:
-    """One row of the table."""
     bottleneck, cause = vendor_verdict(row)
     cells = [
         row.name,

@@ -42,7 +42,6 @@ def measure(case: Case, flush: Flush) -> dict[str, object]:
 
 
 def main(name: str, what: str, *out: str) -> None:
-    """See the module's text."""
     cases = cases_of(name)
     if what == "launch":
         for case in cases:

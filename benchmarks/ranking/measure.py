@@ -6,8 +6,6 @@ Each candidate is compiled, checked as `kdiag auto` checks the candidates of a r
 a kernel on 16 cores. After the budget no further kernel is begun. `score.py` judges the rankings.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """In a child process on the GPU: several versions of one kernel, timed interleaved with it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kdiag.executors import device_jobs

@@ -1,12 +1,12 @@
 """What is measured of every step of every kernel, and where it stands between the GPU and the scores."""
 
-from __future__ import annotations
-
 import json
 import lzma
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import geometric_mean
+
+from ranking.columns import column, rows
 
 from kdiag import workload as workloads
 from kdiag.codec import decode, encode
@@ -77,9 +77,9 @@ def folders() -> list[Path]:
 
 
 def write(path: Path, measured: Measurements) -> None:
-    """Write as JSON with few digits, compressed if the name ends in .xz; sentences after an outcome's first are left out."""
+    """Write as columns of few digits, compressed if the name ends in .xz; sentences after an outcome's first are left out."""
     measured = replace(measured, kernels=tuple(map(_first_sentences, measured.kernels)))
-    text = json.dumps(_brief(encode(measured)), separators=(",", ":")).encode()
+    text = json.dumps(column([_brief(encode(measured))]), separators=(",", ":")).encode()
     path.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME) if path.suffix == ".xz" else text)
 
 
@@ -98,6 +98,6 @@ def _brief(value: object, digits: int = 4) -> object:
 
 
 def read(path: Path) -> Measurements:
-    """Read what `write` wrote."""
     data = path.read_bytes()
-    return decode(Measurements, json.loads(lzma.decompress(data) if path.suffix == ".xz" else data))
+    (measured,) = rows(json.loads(lzma.decompress(data) if path.suffix == ".xz" else data))
+    return decode(Measurements, measured)

@@ -10,8 +10,6 @@ bottleneck; within an optimization both take the variant that its edit offers fi
 no-op, as every tool with a compiler can. The best single step is that of all steps measured, or to leave the kernel alone.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import re
@@ -189,7 +187,6 @@ def report(measured: Measurements, known: Mapping[str, dict[str, Score]]) -> str
 
 
 def main() -> None:
-    """Print the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("steps", type=Path)
     parser.add_argument("--leave-out", action="store_true")

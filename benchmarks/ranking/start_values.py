@@ -5,8 +5,6 @@
 Kernels that are held out are left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import lzma
@@ -64,7 +62,6 @@ def _row(step: Step) -> list[object] | None:
 
 
 def main() -> None:
-    """Write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("steps", type=Path)
     parser.add_argument("out", type=Path)

@@ -1,7 +1,5 @@
 """In a child process on the GPU: the versions of one kernel, and the library's own, timed in turn."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass

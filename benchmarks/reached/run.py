@@ -7,8 +7,6 @@ and so on until none gains 1 %. Kernels that are not named after --sweep are com
 All versions are timed in one process. The kernel's own trials are hidden from the planner. `table.py` prints the result.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

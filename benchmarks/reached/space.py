@@ -6,8 +6,6 @@ Candidates that run the same machine code, as the no-op gate sees it, count once
 more than the unedited kernel, or do not compile, are counted apart, and nothing is tried on top of them.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Prints what `run.py` measured as Markdown: python benchmarks/reached/table.py REACHED.json ..."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -45,7 +43,6 @@ def _share(row: Beside) -> str:
 
 
 def main() -> None:
-    """One table of all files."""
     print(HEAD)
     for name in sys.argv[1:]:
         for kernel in json.loads(Path(name).read_text())["kernels"]:

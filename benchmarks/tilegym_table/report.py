@@ -102,7 +102,6 @@ def _place(offer: Offer) -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """The page."""
     figures = [f"| {name} | {value} |" for name, value in totals(table).items() if name != "seconds"]
     bugs = _bugs(table) or ["Nothing."]
     parts = [

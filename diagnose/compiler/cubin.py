@@ -52,7 +52,6 @@ class KernelResources:
 
     @property
     def code_bytes(self) -> int:
-        """The size of the machine code."""
         return len(self.code)
 
     @property

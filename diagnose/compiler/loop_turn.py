@@ -9,8 +9,6 @@ What cannot be seen is assumed: an access that a branch skips is made, the slow 
 answers after MEMORY cycles. No other warp is in the way, and nobody waits at a barrier of the block.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -30,11 +30,9 @@ class Module:
     positions: Mapping[cst.CSTNode, CodeRange]
 
     def of(self, node: cst.CSTNode) -> str:
-        """The text of a node."""
         return self.tree.code_for_node(node).strip()
 
     def place(self, node: cst.CSTNode) -> Place:
-        """Where a node starts."""
         start = self.positions[node].start
         return Place(self.file, start.line, start.column)
 

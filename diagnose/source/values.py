@@ -70,7 +70,6 @@ STATIC = Value(static=True)
 
 
 def number(value: int) -> Value:
-    """A literal integer."""
     return Value(static=True, number=value)
 
 

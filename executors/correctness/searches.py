@@ -29,7 +29,6 @@ class InTurn(Untimed):
     _turns: Counter[str] = field(default_factory=Counter)
 
     def launch(self, stream: Any, grid: Any, kernel: Any, arguments: Any, /, **options: Any) -> None:
-        """As `ct.launch` does."""
         self._device[0](stream, grid, kernel, arguments, **options)
 
     def choose(self, search: Search) -> Any:

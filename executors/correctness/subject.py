@@ -24,7 +24,6 @@ class Subject:
     device: str = "cuda"
 
     def make(self, config: Config, seed: int = SEEDS[0]) -> Config:
-        """Fresh inputs."""
         inputs: Config = self.workload.make_inputs(config, self.device, seed)
         return inputs
 

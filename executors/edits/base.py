@@ -76,7 +76,6 @@ class Example:
 
     @property
     def subject(self) -> Subject:
-        """What the edit is applied to."""
         return Subject(self.before, self.kernel, launches=self.launches)
 
 

@@ -19,8 +19,8 @@ from .base import Applied, Outcome, Skipped, Subject
 from .examples.bounds import EXAMPLES
 from .launches.extra_argument import ELSEWHERE, Addition, clash, launch_calls, with_argument
 from .launches.host_guard import Fits, violated
-from .syntax.kernel_source import keyword, read_kernel, set_keyword
-from .syntax.kernel_view import KernelView, code
+from .syntax.kernel_source import read_kernel, set_keyword
+from .syntax.kernel_view import KernelView, code, keyword_text
 from .view_edit import ViewEdit
 
 FLAG = Addition("CHECK_BOUNDS", "Constant[bool]", "check_bounds")
@@ -68,22 +68,17 @@ def _conditions(view: KernelView, members: Sequence[str]) -> Conditions | Skippe
     calls = view.source.calls(*members)
     if not calls:
         return Skipped("the kernel has no " + " or ".join(f"ct.{member}" for member in members))
-    checked = [call for call in calls if _is_checked(call)]
+    checked = [call for call in calls if keyword_text(call, "check_bounds") in (None, "True")]
     if not checked:
         return Skipped("check_bounds is decided already on every access")
     reasons, found = [], Conditions()
     for call in checked:
         conditions = fits(view, call)
         if isinstance(conditions, str):
-            reasons.append(f"line {view.source.place(call).line}, {code(call.func)}: {conditions}")
+            reasons.append(f"line {view.source.line(call)}, {code(call.func)}: {conditions}")
         else:
             found[call] = conditions
     return found or Skipped(reasons[0])
-
-
-def _is_checked(call: cst.Call) -> bool:
-    given = keyword(call, "check_bounds")
-    return given is None or code(given.value) == "True"
 
 
 def _useful(found: Conditions | Skipped, subject: Subject) -> Conditions | Skipped:
@@ -100,10 +95,9 @@ def _useful(found: Conditions | Skipped, subject: Subject) -> Conditions | Skipp
 
 def _unchecked(call: cst.Call, tile: str) -> cst.Call:
     """The access, checked only if the flag says so; a tile load is padded only then."""
-    padding = keyword(call, "padding_mode")
-    if padding is not None and not code(padding.value).endswith("PaddingMode.UNDETERMINED"):
-        otherwise = f"{tile}.PaddingMode.UNDETERMINED"
-        text = f"{code(padding.value)} if {FLAG.parameter} else {otherwise}"
+    padding = keyword_text(call, "padding_mode")
+    if padding is not None and not padding.endswith("PaddingMode.UNDETERMINED"):
+        text = f"{padding} if {FLAG.parameter} else {tile}.PaddingMode.UNDETERMINED"
         call = set_keyword(call, "padding_mode", text)
     return set_keyword(call, "check_bounds", FLAG.parameter)
 

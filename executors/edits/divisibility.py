@@ -15,8 +15,8 @@ from .base import Applied, Outcome, Skipped, Subject
 from .examples.divisibility import EXAMPLES
 from .launches.extra_argument import ELSEWHERE, Addition, clash, launch_calls, with_argument
 from .launches.host_guard import divisor
-from .syntax.bindings import name_nodes
-from .syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
+from .syntax.bindings import names_in
+from .syntax.kernel_source import KernelSource, dotted, method, nodes, read_kernel
 from .syntax.kernel_view import KernelView, view_kernel
 from .syntax.rewriting import behind_docstring
 from .view_edit import ViewEdit
@@ -88,9 +88,9 @@ def _unknown(view: KernelView, subject: Subject, name: str) -> str | None:
 
 
 def _assigned(view: KernelView, name: str) -> str:
-    calls = [call for call in view.source.calls("assume_divisible_by") if name in _names(call)]
+    calls = [call for call in view.source.calls("assume_divisible_by") if name in names_in(call)]
     if calls:
-        return f"line {view.source.place(calls[0]).line} declares {name} divisible already"
+        return f"line {view.source.line(calls[0])} declares {name} divisible already"
     return f"the kernel assigns {name} anew"
 
 
@@ -104,10 +104,6 @@ def _useless(view: KernelView, subject: Subject, name: str) -> str | None:
     return None
 
 
-def _names(node: cst.CSTNode) -> set[str]:
-    return {name.value for name in name_nodes(node)}
-
-
 def _addresses(view: KernelView, name: str) -> bool:
     """Whether the scalar flows into the index of a gather or scatter, or into a slice, through assignments."""
     reached = {name}
@@ -118,17 +114,13 @@ def _addresses(view: KernelView, name: str) -> bool:
             for each in assignments
             if reached & _kept(view, each.value)
             for part in each.targets
-            for target in _names(part.target)
+            for target in names_in(part.target)
         }
         if bound <= reached:
             break
         reached |= bound
     indexed = [call.args[1] for call in view.source.calls("gather", "scatter") if len(call.args) > 1]
-    sliced = [
-        call
-        for call in nodes(view.source.function, cst.Call)
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "slice"
-    ]
+    sliced = [call for call in nodes(view.source.function, cst.Call) if method(call) == "slice"]
     return any(reached & _kept(view, node) for node in (*indexed, *sliced))
 
 
@@ -152,7 +144,7 @@ def _declared(view: KernelView, name: str, addition: Addition) -> Outcome:
     passed = with_argument(launches, addition, lambda launch: divisor(launch, name, DIVISOR))
     if isinstance(passed, Skipped):
         return passed
-    again = read_kernel(passed, read.function.name.value)
+    again = read_kernel(passed, read.name)
     if isinstance(again, Skipped) or not isinstance(again.function.body, cst.IndentedBlock):
         return Skipped("the kernel's body is not an indented block")
     text = f"{name} = {view.tile}.assume_divisible_by({name}, {addition.parameter})"

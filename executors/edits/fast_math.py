@@ -23,7 +23,7 @@ from .arithmetic.local_functions import changed_for_others, with_functions
 from .arithmetic.tf32_operands import passes_float32
 from .base import Applied, Edit, Outcome, Skipped, Subject
 from .examples.fast_math import EXAMPLES
-from .syntax.kernel_source import KernelSource, dotted, nodes, read_kernel
+from .syntax.kernel_source import KernelSource, last_name, nodes, read_kernel
 
 # Compiled for sm_90 with cuda-tile 1.7: a row softmax shrinks from 14.5 to 7.0 KB (all), an RMS norm from 15.3 to 6.5 KB.
 PROMISE = Promise("compile.code_bytes", "not-worse", "code for exponentials and divisions has not grown")
@@ -106,7 +106,7 @@ def _rewritten(kernel: KernelSource, name: str, launches: tuple[Launch, ...]) ->
         if rewriter.changed
     }
     general = {function for function in set(new) - {kernel.function} if _is_general(rewriters[function])}
-    first = min((kernel.place(node) for node in changed), key=lambda place: (place.line, place.column))
+    first = kernel.first(changed)
     written = with_functions(kernel, new, values.calls, general)
     warnings = (*((OVERFLOW,) if name == FOLDED else ()), *changed_for_others(written))
     return Applied(written.source, first, (PROMISE,), warnings=warnings)
@@ -126,13 +126,12 @@ def _quantization(kernel: KernelSource, functions: list[cst.FunctionDef]) -> int
     for function in functions:
         names: list[cst.Attribute | cst.Name] = [*nodes(function.body, cst.Attribute), *nodes(function.body, cst.Name)]
         for node in names:
-            if QUANTIZED.fullmatch((kernel.names.resolve(node) or dotted(node) or "").rpartition(".")[2]):
-                return kernel.place(node).line
+            if QUANTIZED.fullmatch((kernel.names.resolve(node) or last_name(node)).rpartition(".")[2]):
+                return kernel.line(node)
         for call in nodes(function.body, cst.Call):
-            converts = (dotted(call.func) or "astype").rpartition(".")[2] == "astype"
-            to = dotted(call.args[-1].value) if converts and call.args else None
-            if to is not None and to.rpartition(".")[2].startswith(INTEGERS):
-                return kernel.place(call).line
+            converts = (last_name(call.func) or "astype") == "astype"
+            if converts and call.args and last_name(call.args[-1].value).startswith(INTEGERS):
+                return kernel.line(call)
     return None
 
 
@@ -141,10 +140,10 @@ def _overflow(kernel: KernelSource, functions: list[cst.FunctionDef]) -> int | N
     for function in functions:
         for number in nodes(function.body, cst.Float):
             if LARGEST_FOLDED < number.evaluated_value < float("inf"):
-                return kernel.place(number).line
+                return kernel.line(number)
         for node in nodes(function.body, cst.Name):
             if node.value == "finfo":
-                return kernel.place(node).line
+                return kernel.line(node)
     return None
 
 
@@ -152,7 +151,7 @@ def _refusal(kernel: KernelSource, recipe: Recipe, rewriters: list[Rewriter]) ->
     """Why nothing was rewritten, with the first expression that might have been."""
     for rewriter in rewriters:
         for division, deciding in rewriter.kept.items():
-            line, at = kernel.place(division).line, kernel.place(deciding).line
+            line, at = kernel.line(division), kernel.line(deciding)
             return f"the division in line {line} decides the comparison or step in line {at}, and must stay exact"
     math = rewriters[0].math
     calls = kernel.calls(*recipe.calls)
@@ -163,5 +162,5 @@ def _refusal(kernel: KernelSource, recipe: Recipe, rewriters: list[Rewriter]) ->
     doubtful = [node for node in candidates if math.guard(node) is None and math.kind(node) != Kind.NUMBER]
     if not doubtful:
         return f"the kernel has no {recipe.what} on float32 tiles that could be made cheaper"
-    first = min(doubtful, key=lambda node: kernel.place(node).line)
-    return f"cannot tell that `{kernel.text(first)}` in line {kernel.place(first).line} is a float32 tile"
+    first = min(doubtful, key=kernel.line)
+    return f"cannot tell that `{kernel.text(first)}` in line {kernel.line(first)} is a float32 tile"

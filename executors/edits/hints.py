@@ -11,7 +11,7 @@ from kdiag.records import Variant
 
 from .base import Applied, Edit, Outcome, Skipped, Subject
 from .examples.hints import EXAMPLES
-from .syntax.kernel_source import KernelSource, dotted, integer, keyword, nodes, read_kernel, replace
+from .syntax.kernel_source import KernelSource, dotted, holds, integer, keyword, nodes, read_kernel, replace, unpacks
 from .syntax.kernel_source import set_keyword as with_keyword
 
 OCCUPANCY, CTAS, WARPS = "occupancy", "num_ctas", "num_worker_warps"
@@ -73,11 +73,11 @@ def hinted(read: KernelSource, expression: cst.BaseExpression, name: str, value:
 
 def _refusal(read: KernelSource, name: str, value: int) -> str | None:
     """Why a hint must not be set in the decorator."""
-    kernel, expression = read.function.name.value, read.decorator.decorator
+    kernel, expression = read.name, read.decorator.decorator
     present = present_value(read, name)
     if any(dotted(call.func) == f"{kernel}.replace_hints" for call in nodes(read.module, cst.Call)):
         return "the launch chooses hints at run time with replace_hints"
-    if isinstance(expression, cst.Call) and any(argument.star for argument in expression.args):
+    if isinstance(expression, cst.Call) and unpacks(expression):
         return "the decorator takes its hints from a mapping"
     if isinstance(present, cst.Call) and read.names.resolve(present.func) == "ByTarget":
         return f"{name} is chosen for each target with ByTarget"
@@ -95,12 +95,10 @@ def present_value(read: KernelSource, name: str) -> cst.BaseExpression | None:
     return None if present is None else present.value
 
 
-def multiplies_matrices(read: KernelSource) -> bool:
-    """Whether the kernel has a matrix product, by call or by operator."""
-    operators = (node.operator for node in nodes(read.function, cst.BinaryOperation))
-    return bool(read.calls("mma", "mma_scaled", "matmul")) or any(
-        isinstance(operator, cst.MatrixMultiply) for operator in operators
-    )
+def multiplies_matrices(read: KernelSource, within: cst.CSTNode | None = None) -> bool:
+    """Whether the kernel, or a part of it, has a matrix product, by call or by operator."""
+    called = read.calls("mma", "mma_scaled", "matmul", within=within)
+    return bool(called) or holds(within or read.function, cst.MatrixMultiply)
 
 
 def has_clusters(target: str) -> bool:

@@ -14,7 +14,7 @@ from kdiag.records import Variant
 from .accesses.conversion import Conversion, Refusal, convert
 from .base import Outcome, Skipped, Subject
 from .examples.latency import EXAMPLES
-from .syntax.kernel_source import integer, keyword, remove_keyword, set_keyword
+from .syntax.kernel_source import integer, keyword, remove_keyword, set_keyword, unpacks
 from .syntax.kernel_view import KernelView, code, view_kernel
 from .view_edit import ViewEdit
 
@@ -90,37 +90,31 @@ def _named(view: KernelView, which: str) -> list[cst.Call] | Skipped:
     looped = [call for call in calls if _in_loop(view, call)]
     if looped:
         return looped
-    line = view.source.place(calls[0]).line
+    line = view.source.line(calls[0])
     return Skipped(f"line {line}: {code(calls[0].func)} is in no loop, and straight-line code ignores latency")
 
 
 def _in_loop(view: KernelView, call: cst.Call) -> bool:
-    node = view.source.parents[call]
-    while node is not view.source.function:
-        if isinstance(node, cst.For | cst.While):
-            return True
-        node = view.source.parents[node]
-    return False
+    return any(isinstance(node, cst.For | cst.While) for node in view.source.inside(call))
 
 
 def _with(view: KernelView, call: cst.Call, value: int) -> Conversion | Refusal | None:
     """The hint written, a refusal where it must not be, None where it is there."""
-    if any(argument.star for argument in call.args):
+    if unpacks(call):
         return Refusal(call, "its arguments are unpacked, they may hold latency already")
     present = keyword(call, HINT)
     if present is not None and integer(present.value) == value:
         return None
-    if present is not None and not _is_plain(present.value):
-        return Refusal(call, f"latency is chosen by `{code(present.value)}`")
-    return Conversion(call, lambda updated: set_keyword(updated, HINT, str(value)))
+    return _chosen(call) or Conversion(call, lambda updated: set_keyword(updated, HINT, str(value)))
 
 
 def _without(call: cst.Call) -> Conversion | Refusal:
+    return _chosen(call) or Conversion(call, lambda updated: remove_keyword(updated, HINT))
+
+
+def _chosen(call: cst.Call) -> Refusal | None:
+    """The refusal where something else than a number or None is passed as the hint."""
     present = keyword(call, HINT)
-    if present is not None and not _is_plain(present.value):
-        return Refusal(call, f"latency is chosen by `{code(present.value)}`")
-    return Conversion(call, lambda updated: remove_keyword(updated, HINT))
-
-
-def _is_plain(value: cst.BaseExpression) -> bool:
-    return integer(value) is not None or code(value) == "None"
+    if present is None or integer(present.value) is not None or code(present.value) == "None":
+        return None
+    return Refusal(call, f"latency is chosen by `{code(present.value)}`")

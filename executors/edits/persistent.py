@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
-from kdiag.records import Place, Scalar, Variant
+from kdiag.records import Scalar, Variant
 
 from .base import Applied, Outcome, Skipped, Subject
 from .examples.persistent import EXAMPLES
@@ -86,23 +86,23 @@ def _persistent(view: KernelView, blocks_per_sm: int) -> Outcome:
     changes |= _decorator(read, blocks_per_sm)
     if added:
         changes[read.function.params] = grid.parameters()
-    source = cst.ensure_type(rewrite(read.module, changes), cst.Module).code
+    source = rewrite(read.module, changes).code
     helpers = {helper.name.value for _, helper in block_calls(read)}
     warnings = [TOLD.format(name) for name in sorted(helpers)] + ([PASSED] if added else [])
-    return Applied(source, _first(view, changes), warnings=tuple(warnings))
+    first = read.first(node for node in changes if node is not read.function.body)
+    return Applied(source, first, warnings=tuple(warnings))
 
 
 def _refusal(view: KernelView, sites: Sequence[Site] | Skipped) -> Skipped | None:
     """Why the kernel or a launch of it has no independent items."""
     read, loop = view.source, strided_loop(view)
     if loop is not None:
-        return Skipped(f"line {read.place(loop).line}: the kernel loops over its items already")
+        return Skipped(f"line {read.line(loop)}: the kernel loops over its items already")
     if isinstance(sites, Skipped):
         return sites
     for site in sites:
         if any(counts_sms(site.wrapper, axis, site.grid) for axis in site.axes):
-            line = read.place(site.call).line
-            return Skipped(f"line {line} starts a number of blocks that follows the number of SMs already")
+            return read.refused(site.call, "starts a number of blocks that follows the number of SMs already")
     return (
         independence(read)
         or foreign_calls(read, [helper for _, helper in block_calls(read)])
@@ -148,10 +148,3 @@ def _decorator(read: KernelSource, blocks_per_sm: int) -> dict[cst.CSTNode, Chan
         return {}
     changed = hinted(read, expression, OCCUPANCY, blocks_per_sm)
     return {} if isinstance(changed, Skipped) else {expression: to(changed)}
-
-
-def _first(view: KernelView, changes: Mapping[cst.CSTNode, Change]) -> Place:
-    """Where the first changed statement starts."""
-    body = view.source.function.body
-    places = [view.source.place(node) for node in changes if node is not body]
-    return min(places, key=lambda place: (place.line, place.column))

@@ -63,7 +63,7 @@ def _refusal(view: KernelView, name: str, launches: tuple[Launch, ...], strides:
         return f"it is not certain that {name} always has {rank} axes"
     read = next(_extents_read(view, name, rank - 1), None)
     if read is not None:
-        return f"line {view.source.place(read).line} reads extents or strides of {name}, which would change their type"
+        return f"line {view.source.line(read)} reads extents or strides of {name}, which would change their type"
     if strides and any(each.strides not in (arrays[0].strides, (each.shape[-1], 1)) for each in arrays):
         return f"the strides of {name} change between launches, each value would be compiled anew"
     return _costs(name, arrays, launches)

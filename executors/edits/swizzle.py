@@ -12,10 +12,11 @@ from kdiag.records import Scalar, Variant
 
 from .base import Applied, Outcome, Skipped, Subject
 from .examples.swizzle import EXAMPLES
+from .hints import multiplies_matrices
 from .launches.blocks import independence
 from .launches.tile_order import Decoding, decoding
 from .launches.wrapper import fresh_name, hidden_builtin
-from .syntax.kernel_source import KernelSource, nodes
+from .syntax.kernel_source import nodes
 from .syntax.kernel_view import KernelView
 from .syntax.rewriting import Change, before, rewrite, to
 from .view_edit import ViewEdit, no_variant
@@ -40,7 +41,7 @@ class Swizzle(ViewEdit):
         size = _size(variant.settings)
         if size is None:
             return no_variant(variant)
-        if not any(_multiplies(view.source, loop) for loop in nodes(view.source.function, cst.For)):
+        if not any(multiplies_matrices(view.source, loop) for loop in nodes(view.source.function, cst.For)):
             return Skipped("the kernel has no matrix product in a loop")
         reason = independence(view.source) or hidden_builtin(view.source, "min")
         if reason is not None:
@@ -73,16 +74,7 @@ def _grouped(view: KernelView, found: Decoding, size: int) -> Outcome:
         found.column: to(_expression(read.parents[found.column], f"{block} % {in_group} // {height}")),
         found.statement: before(lines),
     }
-    source = cst.ensure_type(rewrite(read.module, changes), cst.Module).code
-    return Applied(source, read.place(found.statement))
-
-
-def _multiplies(read: KernelSource, loop: cst.For) -> bool:
-    """Whether a loop adds up products of matrices."""
-    operators = (node.operator for node in nodes(loop, cst.BinaryOperation))
-    return bool(read.calls("mma", "mma_scaled", "matmul", within=loop)) or any(
-        isinstance(operator, cst.MatrixMultiply) for operator in operators
-    )
+    return Applied(rewrite(read.module, changes).code, read.place(found.statement))
 
 
 def _expression(parent: cst.CSTNode, text: str) -> cst.BaseExpression:

@@ -14,11 +14,11 @@ import libcst as cst
 from kdiag.records import Launch, Promise, Safety, Variant
 
 from .arithmetic.float32_values import float32_values
-from .arithmetic.local_functions import changed_for_others, with_functions
+from .arithmetic.local_functions import changed_for_others, fresh, with_functions
 from .arithmetic.tf32_operands import is_float32, passes_float32, refusal
 from .base import Applied, Edit, Outcome, Skipped, Subject
 from .examples.tf32_guard import EXAMPLES
-from .syntax.kernel_source import KernelSource, nodes, read_kernel
+from .syntax.kernel_source import KernelSource, holds, nodes, read_kernel
 
 PROMISE = Promise("compile.mma_off_tensor_cores", "decreases", "matrix products run on tensor cores")
 
@@ -55,7 +55,7 @@ def _guarded(kernel: KernelSource, launches: tuple[Launch, ...]) -> Outcome:
     refusals = [refusal(part, product) for part, product in products]
     chosen = [each for each, refused in zip(products, refusals, strict=True) if refused is None]
     if not chosen:
-        return Skipped(f"{refusals[0]} (line {kernel.place(products[0][1]).line})")
+        return Skipped(f"{refusals[0]} (line {kernel.line(products[0][1])})")
     if not any(map(passes_float32, launches)) and not any(is_float32(*each) for each in chosen) and launches:
         return Skipped("no launch passes a float32 array, and the operands of ct.mma have the dtype of an array")
     edited = {
@@ -63,15 +63,14 @@ def _guarded(kernel: KernelSource, launches: tuple[Launch, ...]) -> Outcome:
         for part in parts
         if (own := [product for owner, product in chosen if owner is part])
     }
-    first = min((kernel.place(product) for _, product in chosen), key=lambda place: (place.line, place.column))
+    first = kernel.first(product for _, product in chosen)
     written = with_functions(kernel, edited, calls, set(edited) - {kernel.function})
     return Applied(written.source, first, (PROMISE,), warnings=changed_for_others(written))
 
 
 def _without_mma(parts: list[KernelSource]) -> str:
     for part in parts:
-        operators = nodes(part.function, cst.BinaryOperation)
-        if part.calls("matmul") or any(isinstance(each.operator, cst.MatrixMultiply) for each in operators):
+        if part.calls("matmul") or holds(part.function, cst.MatrixMultiply):
             return "ct.matmul and @ round their result to the operands' dtype; only ct.mma keeps a float32 accumulator"
     return "the kernel has no ct.mma"
 
@@ -107,19 +106,11 @@ class _Guards(cst.CSTTransformer):
         if isinstance(operand.value, cst.Name):
             tile = operand.value.value
         else:
-            tile = self._fresh(role)
+            tile = fresh(role, self._taken)
             assigned = cst.Assign([cst.AssignTarget(cst.Name(tile))], operand.value)
             self._pending.append(cst.SimpleStatementLine([assigned]))
-        name, ct = self._fresh(f"{tile}_operand"), self._tile
+        name, ct = fresh(f"{tile}_operand", self._taken), self._tile
         guarded = f"{ct}.astype({tile}, {ct}.tfloat32) if {tile}.dtype == {ct}.float32 else {tile}"
         target = cst.AssignTarget(cst.Name(name))
         self._pending.append(cst.SimpleStatementLine([cst.Assign([target], cst.parse_expression(guarded))]))
         return operand.with_changes(value=cst.Name(name))
-
-    def _fresh(self, name: str) -> str:
-        """The name, or the name with the first number that makes it new in the file."""
-        fresh, number = name, 2
-        while fresh in self._taken:
-            fresh, number = f"{name}_{number}", number + 1
-        self._taken.add(fresh)
-        return fresh

@@ -12,7 +12,7 @@ from .accesses.load_to_gather import load_to_gather, store_to_scatter
 from .accesses.tma_use import gone_from_tma, moves_by_tma, without_tma
 from .base import Applied, Outcome, Skipped, Subject
 from .examples.tile_load_store import EXAMPLES
-from .syntax.kernel_source import KernelSource, nodes
+from .syntax.kernel_source import KernelSource, holds
 from .syntax.kernel_view import KernelView, view_kernel
 from .view_edit import ViewEdit, no_variant
 
@@ -49,7 +49,7 @@ class TileLoadStore(ViewEdit):
 
 def _defines_functions(view: KernelView) -> bool:
     body = view.source.function.body
-    return any(True for kind in (cst.FunctionDef, cst.Lambda) for _ in nodes(body, kind))
+    return holds(body, cst.FunctionDef, cst.Lambda)
 
 
 def _to_tiles(subject: Subject, view: KernelView, variant: str) -> Outcome:
@@ -77,7 +77,7 @@ def _to_gathers(subject: Subject, view: KernelView) -> Outcome:
     stores = [store_to_scatter(view, call) for call in view.source.calls("store")]
 
     def promises(lines: Lines, edited: KernelSource) -> tuple[Promise, ...]:
-        left = {edited.place(call).line for call in edited.calls("load", "store")}
+        left = {edited.line(call) for call in edited.calls("load", "store")}
         found: tuple[Promise, ...] = ()
         for what, results in (("load", loads), ("store", stores)):
             gone = [line for each, line in lines if each in results and line not in left]

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import libcst as cst
 
-from kdiag.records import Place, Promise, Safety, Scalar, Variant
+from kdiag.records import Promise, Safety, Scalar, Variant
 
 from .arithmetic.matrix_roles import Roles, roles
 from .base import Applied, Edit, Outcome, Skipped, Subject
@@ -69,7 +69,7 @@ class TileSizes(Edit):
             if isinstance(decorator, Skipped):
                 return decorator
             changes[read.decorator.decorator] = decorator
-        first = min((_statement(read, node) for node in changes), key=lambda place: (place.line, place.column))
+        first = read.first(_statement(read, node) for node in changes)
         return Applied(replace(read.module, changes), first, (NO_SPILLS,), tiles.safety(variant.settings))
 
     def safety(self, variant: Variant) -> Safety:
@@ -161,9 +161,9 @@ def _read(source: str, kernel: str) -> _Tiles | Skipped:
     return _Tiles(read, constants, part, reason)
 
 
-def _statement(read: KernelSource, node: cst.CSTNode) -> Place:
-    """Where the statement around a node starts; of a body, its first."""
-    return read.place(node.body[0] if isinstance(node, cst.BaseSuite) else read.statement(node))
+def _statement(read: KernelSource, node: cst.CSTNode) -> cst.CSTNode:
+    """The statement around a node; of a body, its first."""
+    return node.body[0] if isinstance(node, cst.BaseSuite) else read.statement(node)
 
 
 def _name(settings: Mapping[str, Scalar]) -> str:

@@ -16,7 +16,6 @@ from .accesses.token_chains import (
     WRITES,
     Access,
     accesses,
-    binds,
     disjoint,
     is_discarded,
     names_order,
@@ -25,8 +24,8 @@ from .accesses.token_chains import (
 )
 from .base import Applied, Outcome, Skipped, Subject
 from .examples.token_order import EXAMPLES
-from .syntax.bindings import names_in
-from .syntax.kernel_source import argument, dotted, keyword, nodes, replace, set_keyword
+from .syntax.bindings import names_bound, names_in
+from .syntax.kernel_source import argument, dotted, keyword, method, nodes, replace, set_keyword
 from .syntax.kernel_view import KernelView, view_kernel
 from .view_edit import ViewEdit
 
@@ -84,7 +83,7 @@ def _relax(view: KernelView, subject: Subject) -> Outcome:
 def _synchronizes(view: KernelView, every: list[Access]) -> str | None:
     """What in the kernel may rely on the order of its atomics."""
     for access in every:
-        line = view.source.place(access.call).line
+        line = view.source.line(access.call)
         if access.member in EXCHANGING:
             return f"line {line}: {access.member} may be a lock, which relies on the order of what it protects"
         if access.member in ADDING and not is_discarded(view, access.call):
@@ -96,12 +95,12 @@ def _synchronizes(view: KernelView, every: list[Access]) -> str | None:
         ):
             return f"line {line} names a memory order, on which the kernel may rely"
     signals = view.source.calls(*SIGNALS)
-    return f"line {view.source.place(signals[0]).line} orders kernels or output" if signals else None
+    return f"line {view.source.line(signals[0])} orders kernels or output" if signals else None
 
 
 def _relaxable(view: KernelView, access: Access, subject: Subject) -> str | None:
     """Why one atomic must keep its order; None if it need not."""
-    line, array = view.source.place(access.call).line, access.array
+    line, array = view.source.line(access.call), access.array
     if names_order(access.call):
         return f"line {line} names its memory order already"
     if array is None or not isinstance(argument(access.call, 0, "array"), cst.Name):
@@ -109,7 +108,7 @@ def _relaxable(view: KernelView, access: Access, subject: Subject) -> str | None
     atomics = {other.call for other in accesses(view) if other.member in ADDING and other.array == array}
     used = next(other_uses(view, array, set(atomics)), None)
     if used is not None or not view.bindings.is_bound_once(array):
-        where = line if used is None else view.source.place(used).line
+        where = line if used is None else view.source.line(used)
         return f"line {where}: {array} is not only added to, so its order may matter"
     if any(other.writes and other.array != array for other in accesses(view)) and not _holds_floats(array, subject):
         return f"line {line}: {array} may count, as a signal that something else has been stored"
@@ -151,7 +150,7 @@ def _load_first(view: KernelView, subject: Subject) -> Outcome:
 
 def _again(view: KernelView, source: str) -> KernelView:
     """The kernel after one move."""
-    viewed = view_kernel(source, view.source.function.name.value)
+    viewed = view_kernel(source, view.source.name)
     assert isinstance(viewed, KernelView)  # only the order of two statements has changed
     return viewed
 
@@ -176,12 +175,12 @@ def _target(
     if names_order(access.call):
         return None
     by_statement = {id(statement(view, other.call)): other for other in accesses(view)}
-    needed, bound = names_in(line.body[0].value), binds(line)
+    needed, bound = names_in(line.body[0].value), names_bound(line)
     found: cst.BaseStatement | None = None
     for other in reversed(suite.body[: list(suite.body).index(line)]):
         if not isinstance(other, cst.SimpleStatementLine) or len(other.body) != 1:
             break
-        if binds(other) & (needed | bound) or names_in(other) & bound:
+        if names_bound(other) & (needed | bound) or names_in(other) & bound:
             break
         met = by_statement.get(id(other))
         if met is None and _may_touch_memory(view, other):
@@ -198,8 +197,7 @@ def _target(
 def _may_touch_memory(view: KernelView, line: cst.SimpleStatementLine) -> bool:
     """Whether a statement calls a function that is not cuda.tile's, or prints."""
     return any(
-        view.source.names.resolve(call.func) in (None, *SIGNALS)
-        and not (isinstance(call.func, cst.Attribute) and call.func.attr.value == "astype")
+        view.source.names.resolve(call.func) in (None, *SIGNALS) and method(call) != "astype"
         for call in nodes(line, cst.Call)
     )
 
@@ -209,7 +207,7 @@ def _why_chained(view: KernelView) -> str:
     every = accesses(view)
     read = {access.array for access in every if access.member in READS}
     for access in every:
-        line = view.source.place(access.call).line
+        line = view.source.line(access.call)
         if access.member in WRITES and access.array in read:
             return f"line {line}: {access.array} is read and written, and no load of it can be shown to stand behind a store of another tile"
         loop = view.source.around(access.call, cst.For, cst.FunctionDef)

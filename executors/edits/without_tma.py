@@ -10,8 +10,8 @@ from .accesses.tma_use import gone_from_tma
 from .accesses.views import tile_calls
 from .base import Applied, Outcome, Skipped, Subject
 from .examples.without_tma import EXAMPLES
-from .syntax.kernel_source import keyword, set_keyword
-from .syntax.kernel_view import KernelView, Rewrite, code, view_kernel
+from .syntax.kernel_source import set_keyword, unpacks
+from .syntax.kernel_view import KernelView, Rewrite, keyword_text, view_kernel
 from .view_edit import ViewEdit, no_variant
 
 KINDS = {"stores": "store", "loads": "load"}
@@ -50,9 +50,9 @@ class WithoutTma(ViewEdit):
 def _without_tma(view: KernelView, calls: list[cst.Call], what: str) -> Outcome:
     if not calls:
         return Skipped(f"the kernel has no ct.{what}")
-    unpacked = next((call for call in calls if any(argument.star for argument in call.args)), None)
+    unpacked = next((call for call in calls if unpacks(call)), None)
     if unpacked is not None:
-        line = view.source.place(unpacked).line
+        line = view.source.line(unpacked)
         return Skipped(f"line {line}: the arguments of ct.{what} are unpacked, they may hold allow_tma already")
     changed = [call for call in calls if not _is_false(call)]
     if not changed:
@@ -60,20 +60,19 @@ def _without_tma(view: KernelView, calls: list[cst.Call], what: str) -> Outcome:
     rewrites: dict[cst.CSTNode, Rewrite] = dict.fromkeys(changed, _set_false)
     edited = view.rewritten(rewrites, set())
     applied = Applied(edited, view.statement_place(changed[0]))
-    after = view_kernel(edited, view.source.function.name.value)
+    after = view_kernel(edited, view.source.name)
     if isinstance(after, Skipped):
         return applied
     before = tile_calls(view, what)
     pairs = list(zip(before, tile_calls(after, what), strict=True))
-    lines = [after.source.place(new).line for old, new in pairs if old in changed]
-    others = [after.source.place(new).line for _, new in pairs if not _is_false(new)]
+    lines = [after.source.line(new) for old, new in pairs if old in changed]
+    others = [after.source.line(new) for _, new in pairs if not _is_false(new)]
     lines = [line for line in lines if line not in others]
     return replace(applied, promises=gone_from_tma(f"compile.tma_{what}s", lines, f"{what}s go without TMA"))
 
 
 def _is_false(call: cst.Call) -> bool:
-    given = keyword(call, "allow_tma")
-    return given is not None and code(given.value) == "False"
+    return keyword_text(call, "allow_tma") == "False"
 
 
 def _set_false(call: cst.Call) -> cst.BaseExpression:

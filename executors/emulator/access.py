@@ -59,7 +59,6 @@ class Access:
                 reader[index[lost]] = SEVERAL
 
     def write(self, window: Window, index: Index, raw: Array) -> None:
-        """Store raw elements."""
         for writer, reader, atomic in zip(window.writer, window.reader, window.atomic, strict=True):
             self._check_write(window, index, raw, writer, atomic)
             self._check_readers(window, index, reader)

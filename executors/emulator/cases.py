@@ -63,7 +63,6 @@ def choose(workload: Workload) -> Cases | str:
 
 
 def cases_of(chosen: Sequence[Sized]) -> Cases:
-    """The runs of these configurations."""
     plain = [EmulationCase(one.configuration, one.edge, one.index) for one in chosen]
     required = [
         variant
@@ -135,7 +134,6 @@ class _Run:
 
 
 def _failed(case: EmulationCase, reason: str) -> EmulatedCase:
-    """A case that ended its child."""
     return EmulatedCase(ConfigurationCheck(str(case), False, None, None, reason), failure=reason)
 
 

@@ -135,11 +135,9 @@ class _Range:
         return [_part(state, done, "yield")], _part(state, on, "continue")
 
     def value(self, lanes: Array) -> Array:
-        """The counter of some lanes."""
         return self._of(self._value, lanes)
 
     def advance(self) -> None:
-        """The next iteration."""
         self._value = (self._value + self._step).astype(self._value.dtype)
 
     def _of(self, value: Array, lanes: Array) -> Array:

@@ -118,7 +118,6 @@ def power(frame: Frame, operation: ir.RawFPowIOperation) -> None:
 
 
 def compare(frame: Frame, operation: ir.RawComparisonOperation) -> None:
-    """Comparisons, to bool."""
     dtype = operation.lhs.get_type().dtype
     value = arithmetic.compare(operation.fn, frame[operation.lhs], frame[operation.rhs], dtype)
     frame.set(operation.result_var, value, any_of(frame, (operation.lhs, operation.rhs)))
@@ -161,7 +160,6 @@ def select(frame: Frame, operation: ir.RawWhereOperation) -> None:
 
 
 def convert(frame: Frame, operation: ir.TileAsType) -> None:
-    """Casts between numeric types."""
     source, target = operation.x.get_type().dtype, operation.result_var.get_type().dtype
     value = casts.convert(frame[operation.x], source, target, operation.rounding_mode)
     frame.set(operation.result_var, value, frame.origins(operation.x))

@@ -47,7 +47,6 @@ class FaultLog:
         return tuple(self._found.values())
 
     def extend(self, faults: Iterable[Fault]) -> None:
-        """Keep several faults."""
         for fault in faults:
             self.add(fault)
 

@@ -73,7 +73,6 @@ class Frame:
 
     @property
     def count(self) -> int:
-        """How many blocks run in this frame."""
         return int(self.lanes.size)
 
     @property
@@ -92,7 +91,6 @@ class Frame:
         return Frame(self.run, self.lanes[positions], self, positions)
 
     def __getitem__(self, variable: Any) -> Any:
-        """The value of a variable."""
         try:
             return self._values[variable.name]
         except KeyError:
@@ -117,7 +115,6 @@ class Frame:
         return self._origins.get(variable.name)
 
     def set(self, variable: Any, value: Any, origins: Origins | None = None) -> None:
-        """Define a variable."""
         self._values[variable.name] = value
         if origins is not None:
             self._origins[variable.name] = origins

@@ -42,11 +42,9 @@ class Allocation:
 
     @property
     def cells(self) -> int:
-        """How many cells the shadow has."""
         return -(-self.size // self.cell)
 
     def holds(self, address: int) -> bool:
-        """Whether an address is in it."""
         return self.start <= address < self.start + self.size
 
     def raw(self, size: int) -> Array:
@@ -79,7 +77,6 @@ class Memory:
     _ends: Integers = field(default_factory=lambda: np.empty(0, np.int64))
 
     def add(self, allocation: Allocation) -> None:
-        """Make an allocation known."""
         self.allocations = sorted([*self.allocations, allocation], key=lambda one: one.start)
         self._starts = np.array([one.start for one in self.allocations], np.int64)
         self._ends = np.array([one.start + one.size for one in self.allocations], np.int64)

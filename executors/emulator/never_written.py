@@ -101,7 +101,6 @@ class NeverWritten:
             self._forgotten(found)
 
     def at(self, start: int) -> Tracked | None:
-        """What is followed at an address."""
         found = self._tracked.get(start)
         if found is None:
             return None

@@ -40,7 +40,6 @@ def folder() -> Path | None:
 
 
 def key_of(request: CasesRequest, case: EmulationCase) -> str:
-    """The name of a case's entry."""
     workload = hashlib.sha256(request.workload.path.read_bytes()).hexdigest()
     words = [request.source.hash, workload, encode(case), request.target, emulator_version()]
     return hashlib.sha256(json.dumps(words).encode()).hexdigest()
@@ -55,7 +54,6 @@ def load(where: Path, key: str) -> Stored | None:
 
 
 def store(where: Path, key: str, stored: Stored) -> None:
-    """Keep an entry."""
     disk_cache.store(where, key, stored, MAX_ENTRIES)
 
 

@@ -125,6 +125,5 @@ class Run:
 
     @property
     def block_count(self) -> int:
-        """How many blocks the grid has."""
         width, height, depth = self.grid
         return width * height * depth

@@ -118,7 +118,6 @@ def broadcast(frame: Frame, operation: TileBroadcast) -> None:
 
 
 def permute(frame: Frame, operation: TilePermute) -> None:
-    """Axes in another order."""
     axes = (0, *(axis + 1 for axis in operation.axes))
     _moved(frame, operation, lambda x: x.transpose(axes), operation.x)
 

@@ -38,7 +38,6 @@ class GpuLaunch:
 
     @property
     def blocks(self) -> int:
-        """Blocks of the grid."""
         return math.prod(self.grid)
 
 
@@ -78,11 +77,9 @@ class Repeater:
             spent += self._graph_ms
 
     def expected_ms(self, window_ms: float) -> float:
-        """See `Launches`."""
         return self._replays(window_ms) * self._graph_ms
 
     def fill(self, window_ms: float) -> Launched:
-        """See `Launches`."""
         replays = self._replays(window_ms)
 
         def all_replays() -> None:

@@ -38,12 +38,10 @@ class Series:
         return Series(self.names, self.starts_ns[chosen], self.ends_ns[chosen], self.values[chosen])
 
     def column(self, name: str) -> tuple[float, ...]:
-        """All values of one metric."""
         index = self.names.index(name)
         return tuple(row[index] for row in self.values)
 
     def lengths_ns(self) -> tuple[int, ...]:
-        """The length of every sample."""
         return tuple(end - start for start, end in zip(self.starts_ns, self.ends_ns, strict=True))
 
 

@@ -64,21 +64,21 @@ def convert(
         refused = sorted((r for r in results if isinstance(r, Refusal)), key=lambda r: r.minor)
         if not refused:
             return Skipped(nothing)
-        line = kernel.source.place(refused[0].node).line
+        line = kernel.source.line(refused[0].node)
         return Skipped(f"line {line}, {code(refused[0].node.func)}: {refused[0].reason}")
     rewrites: dict[cst.CSTNode, Rewrite] = {conversion.node: conversion.rewrite for conversion in conversions}
     names = {name for conversion in conversions for name in conversion.names}
-    first = min(conversions, key=lambda c: (kernel.source.place(c.node).line, kernel.source.place(c.node).column))
+    first = kernel.source.first(map(kernel.source.statement, rewrites))
     edited = kernel.rewritten(rewrites, names)
     made = () if promises is no_promises else _promised(kernel, conversions, edited, promises)
-    return Applied(edited, kernel.statement_place(first.node), made)
+    return Applied(edited, first, made)
 
 
 def _promised(
     kernel: KernelView, conversions: list[Conversion], edited: str, promises: Promises
 ) -> tuple[Promise, ...]:
     """What is promised of the edited source; to read it again costs as much as the edit."""
-    read = read_kernel(edited, kernel.source.function.name.value)
+    read = read_kernel(edited, kernel.source.name)
     return () if isinstance(read, Skipped) else promises(_placed(kernel, conversions, read), read)
 
 
@@ -87,7 +87,7 @@ def _placed(kernel: KernelView, conversions: list[Conversion], edited: KernelSou
     before, after = kernel.source.calls(*ACCESSES), edited.calls(*ACCESSES)
     if len(before) != len(after):
         return []
-    lines = {old: edited.place(new).line for old, new in zip(before, after, strict=True)}
+    lines = {old: edited.line(new) for old, new in zip(before, after, strict=True)}
     return [
         (conversion, lines[call])
         for conversion in conversions

@@ -2,7 +2,7 @@
 
 import libcst as cst
 
-from ..syntax.kernel_source import argument
+from ..syntax.kernel_source import argument, entries
 from ..syntax.kernel_view import KernelView, code, is_number
 from .index_parts import IndexReader
 from .sums import Sum
@@ -71,8 +71,7 @@ def is_tile_count(kernel: KernelView, end: cst.BaseExpression, size: str, length
     written, place = kernel.resolve(end, end)
     if isinstance(written, cst.Call) and kernel.is_call(written, "num_tiles"):
         shape = argument(written, 2, "shape")
-        sizes = [code(each.value) for each in shape.elements] if isinstance(shape, cst.Tuple) else []
-        return length is None and size in sizes
+        return length is None and isinstance(shape, cst.Tuple) and size in map(code, entries(shape))
     reader, counted = IndexReader(kernel, call), None
     match written:
         case cst.Call(args=[cst.Arg(value=total), cst.Arg(value=step)]) if kernel.is_call(written, "cdiv"):

@@ -9,8 +9,8 @@ import libcst as cst
 from kdiag.records import Launch
 
 from ..syntax.bindings import names_in
-from ..syntax.kernel_source import argument, keyword, positional, remove_keyword, set_keyword
-from ..syntax.kernel_view import KernelView, code
+from ..syntax.kernel_source import argument, keyword, named, positional, remove_keyword, set_keyword, unpacks
+from ..syntax.kernel_view import KernelView, code, keyword_text
 from .conversion import Conversion, Refusal, Tile
 from .masks import is_unchecked, mask_of
 from .padding_modes import mode_of_value, number
@@ -76,7 +76,7 @@ def scatter_to_store(
             tile = tile.with_changes(value=_shaped(kernel, "broadcast_to", tile.value, access.result))
         if not flattened and access.shape != access.result:
             tile = tile.with_changes(value=_shaped(kernel, "reshape", tile.value, access.shape))
-        args = [*updated.args[:2], _named(tile, "tile"), *updated.args[3:]]
+        args = [*updated.args[:2], named(tile, "tile"), *updated.args[3:]]
         store = _with_keywords(_with_index(updated.with_changes(args=args), access), keywords)
         return store.with_changes(func=cst.parse_expression(f"{kernel.tile}.store"))
 
@@ -86,7 +86,7 @@ def scatter_to_store(
 
 def _access(kernel: KernelView, launches: tuple[Launch, ...], call: cst.Call, values: int) -> TileAccess | str:
     """The tile access behind a gather or scatter with that many positional arguments, or why there is none."""
-    if len(positional(call)) != values or any(argument.star for argument in call.args):
+    if len(positional(call)) != values or unpacks(call):
         return f"it has not exactly {values} plain positional arguments"
     return tile_access(kernel, launches, call)
 
@@ -104,8 +104,7 @@ def _names(call: cst.Call) -> frozenset[str]:
 
 def _carried(call: cst.Call, *names: str) -> dict[str, str]:
     """Those of the keywords that the call has; the bounds check that is left of a mask is the default."""
-    given = {name: keyword(call, name) for name in names}
-    texts = {name: code(found.value) for name, found in given.items() if found is not None}
+    texts = {name: text for name in names if (text := keyword_text(call, name)) is not None}
     default = mask_of(call) is not None or texts.get("check_bounds") == "True"
     return {name: text for name, text in texts.items() if name != "check_bounds" or not default}
 
@@ -116,7 +115,7 @@ def _with_index(call: cst.Call, access: TileAccess) -> cst.Call:
     if access.part is not None:
         bounds = f"axis={access.part.axis}, start={access.part.start}, stop={access.part.stop}"
         array = array.with_changes(value=cst.parse_expression(f"{code(array.value)}.slice({bounds})"))
-    return call.with_changes(args=[array, _named(index, "index"), *call.args[2:]])
+    return call.with_changes(args=[array, named(index, "index"), *call.args[2:]])
 
 
 def _with_keywords(call: cst.Call, keywords: dict[str, str]) -> cst.Call:
@@ -126,11 +125,6 @@ def _with_keywords(call: cst.Call, keywords: dict[str, str]) -> cst.Call:
     for name, text in keywords.items():
         call = set_keyword(call, name, text)
     return call
-
-
-def _named(argument: cst.Arg, name: str) -> cst.Arg:
-    tight = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    return argument.with_changes(keyword=cst.Name(name), equal=tight)
 
 
 def _shaped(kernel: KernelView, operation: str, tile: cst.BaseExpression, shape: tuple[str, ...]) -> cst.Call:

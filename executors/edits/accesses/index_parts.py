@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from ..syntax.kernel_source import argument, integer, keyword, nodes, positional
-from ..syntax.kernel_view import KernelView, code, is_number
+from ..syntax.kernel_source import argument, integer, keyword, last_name, nodes, positional
+from ..syntax.kernel_view import KernelView, code, is_number, keyword_text
 from .scalars import is_compile_time, is_scalar
 from .sums import Sum
 
@@ -92,16 +92,15 @@ class IndexReader:
         """The same integers of another type or shape, which is the argument at position `at`."""
         if operation == "astype":
             dtype = argument(call, at, "dtype")
-            return tile if dtype is not None and code(dtype).rpartition(".")[2] in INTEGERS else None
+            return tile if dtype is not None and last_name(dtype) in INTEGERS else None
         if operation == "expand_dims":
             axis = integer(argument(call, at, "axis"))
             return None if axis is None else _expanded(tile, axis)
         return _reshaped(tile, self._shape(argument(call, at, "shape")))
 
     def _arange(self, call: cst.Call, place: cst.CSTNode) -> IndexPart | None:
-        start, step, dtype = (keyword(call, name) for name in ("start", "step", "dtype"))
-        size = argument(call, 0, "size")
-        if dtype is not None and code(dtype.value).endswith(NARROW):  # counts up to 127 or so, and then wraps
+        start, step, size = keyword(call, "start"), keyword(call, "step"), argument(call, 0, "size")
+        if (keyword_text(call, "dtype") or "").endswith(NARROW):  # counts up to 127 or so, and then wraps
             return None
         if size is None or not is_compile_time(self.kernel, size) or (step and not is_number(step.value, 1)):
             return None

@@ -6,18 +6,22 @@ other lengths and offsets.
 """
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 import libcst as cst
 
 from kdiag.records import Launch
 
-from ..syntax.kernel_source import nodes
+from ..syntax.kernel_source import holds
 from ..syntax.kernel_view import KernelView, code, is_number
 from .counters import counts_tiles, is_row, is_tile_count, single, size_sum, stepped_end, tile_loop
 from .index_parts import IndexReader
 from .launch_bounds import LaunchBounds, array_of
 from .scalars import reads_memory
 from .sums import Sum
+
+SOMETIMES = cst.If | cst.IfExp | cst.While | cst.For | cst.BooleanOperation
+"""What may leave out what stands in it."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,6 @@ class Proofs:
     array: str
 
     def row_inside(self, row: Sum, axis: int) -> bool:
-        """Whether a single index lies inside the array."""
         return self._uncontradicted(row, "1", axis) and is_row(self.kernel, row, self.call)
 
     def tile_inside(self, number: Sum, size: str, axis: int) -> bool:
@@ -43,7 +46,6 @@ class Proofs:
         return bool(verdicts) and all(verdicts)
 
     def is_extent(self, stop: Sum, axis: int) -> bool:
-        """Whether a scalar is the array's extent."""
         shown = f"{self.array}.shape[{axis}]"
         written, _ = self.kernel.resolve(cst.parse_expression(stop.text()), self.call)
         return code(written) == shown
@@ -74,13 +76,9 @@ class Proofs:
         arguments = None if written is None else self.kernel.range_loop(written, self.call)
         if loop is None or arguments is None or not (len(arguments) == 1 or is_number(arguments[0], 0)):
             return False
-        leaves = any(next(nodes(loop.body, kind), None) for kind in (cst.Break, cst.Continue, cst.Return))
-        node: cst.CSTNode = self.call
-        while node is not loop.body:
-            if isinstance(node, cst.If | cst.IfExp | cst.While | cst.For | cst.BooleanOperation):
-                return False
-            node = self.kernel.source.parents[node]
-        return not leaves
+        leaves = holds(loop.body, cst.Break, cst.Continue, cst.Return)
+        inside = takewhile(lambda node: node is not loop.body, self.kernel.source.above(self.call))
+        return not leaves and not any(isinstance(node, SOMETIMES) for node in inside)
 
     def _uncontradicted(self, number: Sum, size: str, axis: int) -> bool:
         """Whether no launch says that a tile is outside."""

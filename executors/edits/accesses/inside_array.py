@@ -6,7 +6,7 @@ from ..launches.host_guard import Fits
 from ..launches.launch_values import Extent, LaunchValue
 from ..launches.tile_shapes import shapes
 from ..syntax.bindings import names_in
-from ..syntax.kernel_source import argument, keyword, nodes, positional
+from ..syntax.kernel_source import argument, entries, holds, keyword, positional, unpacks
 from ..syntax.kernel_view import KernelView, code
 from .reach import array_parameter, bound
 from .symbolic_shapes import Shape, tile_shape, written_shape
@@ -18,7 +18,7 @@ def fits(view: KernelView, call: cst.Call) -> tuple[Fits, ...] | str:
     if array is None or indices is None:
         return "its array is not a parameter of the kernel"
     written, place = view.resolve(indices, call)
-    parts = [each.value for each in written.elements] if isinstance(written, cst.Tuple) else [indices]
+    parts = entries(written) if isinstance(written, cst.Tuple) else [indices]
     reason = _refusal(view, call, array, len(parts))
     if reason is not None:
         return reason
@@ -34,9 +34,9 @@ def _array(call: cst.Call) -> cst.BaseExpression | None:
 
 
 def _refusal(view: KernelView, call: cst.Call, array: str, rank: int) -> str | None:
-    if any(each.star for each in call.args):
+    if unpacks(call):
         return "its arguments are unpacked"
-    if any(True for kind in (cst.FunctionDef, cst.Lambda) for _ in nodes(view.source.function.body, kind)):
+    if holds(view.source.function.body, cst.FunctionDef, cst.Lambda):
         return "the kernel defines a function inside, whose parameters may hide its names"
     if _is_annotated(view, array):
         return f"the parameter {array} is annotated, its indices may have 64 bits"
@@ -84,17 +84,11 @@ def certain_rank(view: KernelView, array: str, rank: int) -> bool:
 
 def _rank(view: KernelView, call: cst.Call) -> int | None:
     indices = argument(call, 1, "index")
-    written = None if indices is None else view.resolve(indices, call)[0]
-    return len(written.elements) if isinstance(written, cst.Tuple) else 1
+    return 1 if indices is None else len(entries(view.resolve(indices, call)[0]))
 
 
 def _is_conditional(view: KernelView, call: cst.Call) -> bool:
-    node: cst.CSTNode = call
-    while node is not view.source.function:
-        if isinstance(node, cst.If | cst.IfExp | cst.BooleanOperation):
-            return True
-        node = view.source.parents[node]
-    return False
+    return any(isinstance(node, cst.If | cst.IfExp | cst.BooleanOperation) for node in view.source.inside(call))
 
 
 def _is_annotated(view: KernelView, array: str) -> bool:

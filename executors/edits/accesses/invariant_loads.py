@@ -8,8 +8,8 @@ has elements, and a gather must check its bounds.
 import libcst as cst
 
 from ..syntax.bindings import name_nodes, names_bound, names_in
-from ..syntax.kernel_source import argument, keyword, nodes
-from ..syntax.kernel_view import KernelView, code
+from ..syntax.kernel_source import argument, holds, keyword, method, nodes, unpacks
+from ..syntax.kernel_view import KernelView, assignment, keyword_text
 from .tile_shapes import shape_text
 
 Loop = cst.For | cst.While
@@ -29,8 +29,8 @@ def hoistable(view: KernelView, loop: Loop, refusals: list[str]) -> dict[cst.Sim
     """
     steady: dict[str, tuple[cst.SimpleStatementLine, cst.BaseExpression, Loop]] = {}
     for line in loop.body.body:
-        bound = _binding(view, line)
-        if bound is None or not isinstance(line, cst.SimpleStatementLine):
+        bound = assignment(line)
+        if bound is None or not isinstance(line, cst.SimpleStatementLine) or not view.bindings.is_bound_once(bound[0]):
             continue
         name, value = bound
         target = _outermost(view, loop, value, {known: at for known, (_, _, at) in steady.items()})
@@ -39,7 +39,7 @@ def hoistable(view: KernelView, loop: Loop, refusals: list[str]) -> dict[cst.Sim
         reasons = [_obstacle(view, call) for call in view.source.calls(*READS, within=value)]
         reason = next(filter(None, reasons), None)
         if reason is not None:
-            refusals.append(f"line {view.source.place(line).line}: {reason}")
+            refusals.append(f"line {view.source.line(line)}: {reason}")
             continue
         steady[name] = (line, value, target)
     wanted = {name for name, (_, value, _) in steady.items() if view.source.calls(*READS, within=value)}
@@ -49,16 +49,6 @@ def hoistable(view: KernelView, loop: Loop, refusals: list[str]) -> dict[cst.Sim
     return {line: target for name, (line, _, target) in steady.items() if name in wanted}
 
 
-def _binding(view: KernelView, line: cst.CSTNode) -> tuple[str, cst.BaseExpression] | None:
-    """The name and value of a line `name = value`, where the kernel binds the name nowhere else."""
-    match line:
-        case cst.SimpleStatementLine(
-            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value)]
-        ) if view.bindings.is_bound_once(name):
-            return name, value
-    return None
-
-
 def _outermost(view: KernelView, loop: Loop, value: cst.BaseExpression, steady: dict[str, Loop]) -> Loop | None:
     """The outermost loop around the line, without anything else between, in which no name of the value changes."""
     found: Loop | None = None
@@ -66,42 +56,31 @@ def _outermost(view: KernelView, loop: Loop, value: cst.BaseExpression, steady: 
     inner: cst.CSTNode | None = loop
     while isinstance(inner, cst.For | cst.While):
         bound = set(names_bound(inner)) & names
-        if any(steady.get(name) not in _around(view, inner) for name in bound):
+        if any(steady.get(name) not in (inner, *view.source.above(inner)) for name in bound):
             break
         found, inner = inner, view.source.parents[view.source.parents[inner]]
     return found
 
 
-def _around(view: KernelView, loop: Loop) -> list[cst.CSTNode]:
-    found: list[cst.CSTNode] = [loop]
-    while found[-1] in view.source.parents:
-        found.append(view.source.parents[found[-1]])
-    return found
-
-
 def _is_pure(view: KernelView, value: cst.BaseExpression) -> bool:
     """Whether an expression only loads and computes, always all of it."""
-    if any(True for kind in IMPURE for _ in nodes(value, kind)):
+    if holds(value, *IMPURE):
         return False
-    return all(
-        view.is_call(call, *PURE) or (isinstance(call.func, cst.Attribute) and call.func.attr.value in METHODS)
-        for call in nodes(value, cst.Call)
-    )
+    return all(view.is_call(call, *PURE) or method(call) in METHODS for call in nodes(value, cst.Call))
 
 
 def _obstacle(view: KernelView, call: cst.Call) -> str | None:
     """Why a load may not be made before the first round."""
     array = argument(call, 0, "array")
-    if not isinstance(array, cst.Name) or any(given.star for given in call.args):
+    if not isinstance(array, cst.Name) or unpacks(call):
         return "the array is no parameter by its name"
     if not _is_only_read(view, array.value):
         return f"the array {array.value} may be written in the kernel"
     if any(keyword(call, name) is not None for name in ("memory_order", "memory_scope")):
         return "the load has a memory order"
-    checked = keyword(call, "check_bounds")
     if view.is_call(call, "gather"):
-        unchecked = checked is not None and code(checked.value) != "True"
-        return "the gather does not check its bounds" if unchecked else None
+        checked = keyword_text(call, "check_bounds") in (None, "True")
+        return None if checked else "the gather does not check its bounds"
     starts = shape_text(argument(call, 1, "index"))
     if starts is None or set(starts) != {"0"}:
         return "a loop of no rounds would load a tile that is not certainly inside the array"
@@ -111,9 +90,7 @@ def _obstacle(view: KernelView, call: cst.Call) -> str | None:
 def _is_only_read(view: KernelView, array: str) -> bool:
     """Whether a parameter is used for nothing but loads, its shape and its dtype."""
     function, parents = view.source.function, view.source.parents
-    if array not in [parameter.name.value for parameter in function.params.params]:
-        return False
-    if not view.bindings.is_bound_once(array):
+    if array not in view.source.parameters or not view.bindings.is_bound_once(array):
         return False
     for node in name_nodes(function.body):
         if node.value != array:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import libcst as cst
 
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
 
 from ..syntax.kernel_source import argument, dotted, integer
-from ..syntax.kernel_view import KernelView
+from ..syntax.kernel_view import KernelView, extent_of
 from .sums import Sum
 
 Bounds = tuple[int, int]
@@ -39,7 +41,7 @@ class LaunchBounds:
                 found = self.of(cst.parse_expression(factor), place)
                 if found is None:
                     return None
-                bounds = _spread(lambda a, b: a * b, bounds, found)
+                bounds = _spread(operator.mul, bounds, found)
             low, high = low + bounds[0], high + bounds[1]
         return low, high
 
@@ -51,12 +53,12 @@ class LaunchBounds:
                 found = (value, value)
             case cst.Name(value=name):
                 found = self._name(name, place)
-            case cst.BinaryOperation(left=left, operator=operator, right=right):
-                found = _applied(OPERATORS.get(type(operator)), self.of(left, place), self.of(right, place))
+            case cst.BinaryOperation(left=left, operator=sign, right=right):
+                found = _applied(OPERATORS.get(type(sign)), self.of(left, place), self.of(right, place))
             case cst.IfExp(body=body, orelse=other):
                 found = _hull([self.of(body, place), self.of(other, place)])
             case cst.Subscript():
-                found = self._extent(expression, place)
+                found = self._extent(expression)
             case cst.Call():
                 found = self._call(expression, place)
         return found
@@ -87,18 +89,13 @@ class LaunchBounds:
             return None
         return start[0], max(start[0], end[1] - 1)
 
-    def _extent(self, expression: cst.Subscript, place: cst.CSTNode) -> Bounds | None:
+    def _extent(self, expression: cst.Subscript) -> Bounds | None:
         """`array.shape[axis]` of a parameter."""
-        match expression:
-            case cst.Subscript(
-                value=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="shape")),
-                slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Integer() as axis))],
-            ):
-                array = array_of(self.launch, name)
-                if array is not None and axis.evaluated_value < len(array.shape):
-                    size = array.shape[axis.evaluated_value]
-                    return size, size
-        return None
+        array, axis = extent_of(expression) or (None, 0)
+        passed = array_of(self.launch, array.value) if isinstance(array, cst.Name) else None
+        if passed is None or axis >= len(passed.shape):
+            return None
+        return passed.shape[axis], passed.shape[axis]
 
     def _call(self, call: cst.Call, place: cst.CSTNode) -> Bounds | None:
         member = self.kernel.source.names.resolve(call.func) or dotted(call.func) or ""
@@ -136,8 +133,8 @@ def _hull(found: Sequence[Bounds | None]) -> Bounds | None:
     return min(low for low, _ in known), max(high for _, high in known)
 
 
-def _quotient(left: Bounds, right: Bounds) -> Bounds | None:
-    return _spread(lambda a, b: a // b, left, right) if right[0] > 0 and left[0] >= 0 else None
+def _divided(operation: Callable[[int, int], int], left: Bounds, right: Bounds) -> Bounds | None:
+    return _spread(operation, left, right) if right[0] > 0 and left[0] >= 0 else None
 
 
 def _remainder(left: Bounds, right: Bounds) -> Bounds | None:
@@ -146,47 +143,23 @@ def _remainder(left: Bounds, right: Bounds) -> Bounds | None:
     return left if left[1] < right[0] else (0, right[1] - 1)
 
 
-def _tiles(left: Bounds, right: Bounds) -> Bounds | None:
-    return _spread(lambda a, b: -(-a // b), left, right) if right[0] > 0 and left[0] >= 0 else None
-
-
-def _product(left: Bounds, right: Bounds) -> Bounds:
-    return _spread(lambda a, b: a * b, left, right)
-
-
-def _total(left: Bounds, right: Bounds) -> Bounds:
-    return left[0] + right[0], left[1] + right[1]
-
-
-def _difference(left: Bounds, right: Bounds) -> Bounds:
-    return left[0] - right[1], left[1] - right[0]
-
-
-def _smaller(left: Bounds, right: Bounds) -> Bounds:
-    return min(left[0], right[0]), min(left[1], right[1])
-
-
-def _larger(left: Bounds, right: Bounds) -> Bounds:
-    return max(left[0], right[0]), max(left[1], right[1])
-
-
 Operation = Callable[[Bounds, Bounds], Bounds | None]
-OPERATORS: dict[type[cst.BaseBinaryOp], Operation] = {
-    cst.Add: _total,
-    cst.Subtract: _difference,
-    cst.Multiply: _product,
-    cst.FloorDivide: _quotient,
-    cst.Modulo: _remainder,
-}
 CALLS: dict[str, Operation] = {
-    "add": _total,
-    "sub": _difference,
-    "mul": _product,
-    "floordiv": _quotient,
+    "add": partial(_spread, operator.add),
+    "sub": partial(_spread, operator.sub),
+    "mul": partial(_spread, operator.mul),
+    "floordiv": partial(_divided, operator.floordiv),
     "mod": _remainder,
-    "cdiv": _tiles,
-    "min": _smaller,
-    "minimum": _smaller,
-    "max": _larger,
-    "maximum": _larger,
+    "cdiv": partial(_divided, lambda a, b: -(-a // b)),
+    "min": partial(_spread, min),
+    "minimum": partial(_spread, min),
+    "max": partial(_spread, max),
+    "maximum": partial(_spread, max),
+}
+OPERATORS: dict[type[cst.BaseBinaryOp], Operation] = {
+    cst.Add: CALLS["add"],
+    cst.Subtract: CALLS["sub"],
+    cst.Multiply: CALLS["mul"],
+    cst.FloorDivide: CALLS["floordiv"],
+    cst.Modulo: CALLS["mod"],
 }

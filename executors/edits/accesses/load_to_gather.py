@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from ..syntax.kernel_source import argument, integer, keyword, nodes
-from ..syntax.kernel_view import KernelView, code
+from ..syntax.kernel_source import argument, keyword, nodes, unpacks
+from ..syntax.kernel_view import KernelView, code, keyword_text
 from ..syntax.operands import operand
 from .conversion import Conversion, Refusal, Tile
 from .padding_modes import VALUE_OF_MODE
 from .scalars import is_compile_time
-from .tile_shapes import shape_text, surrounding_reshape, tile_shape
+from .tile_shapes import array_axes, shape_text, surrounding_reshape, tile_shape
 
 ONE_ELEMENT = "its tile is one element"
 UNTRANSLATABLE = ("memory_order", "memory_scope")
@@ -99,7 +99,7 @@ def _elements(kernel: KernelView, call: cst.Call, shape: tuple[str, ...] | None)
     obstacle = _untranslatable(kernel, call)
     if obstacle is not None:
         return obstacle
-    axes = _axes(keyword(call, "order"), len(shape))
+    axes = array_axes(call, len(shape))
     if axes is None:
         return "its order is not written out"
     wide = [size for size in shape if size != "1"]
@@ -121,22 +121,9 @@ def _sizes(kernel: KernelView, expression: cst.BaseExpression | None, call: cst.
     return (code(expression),) if isinstance(expression, cst.Integer) or kernel.is_call(written, "bid") else None
 
 
-def _axes(order: cst.Arg | None, rank: int) -> tuple[int, ...] | None:
-    """The array's axis for each dimension of the tile."""
-    text = '"C"' if order is None else code(order.value)
-    if text in ('"C"', "'C'", '"F"', "'F'"):
-        axes = tuple(range(rank))
-        return axes if "C" in text else axes[::-1]
-    if order is None or not isinstance(order.value, cst.Tuple):
-        return None
-    found = [integer(element.value) for element in order.value.elements]
-    axes = tuple(axis for axis in found if axis is not None)
-    return axes if sorted(axes) == list(range(rank)) and len(found) == rank else None
-
-
 def _untranslatable(kernel: KernelView, call: cst.Call) -> str | None:
     """What the call asks for that a gather or scatter cannot do."""
-    if any(given.star for given in call.args):
+    if unpacks(call):
         return "its arguments are unpacked"
     if any(
         "IndexedWithInt64" in code(given.annotation) for given in nodes(kernel.source.function.params, cst.Annotation)
@@ -180,13 +167,11 @@ def _mode(kernel: KernelView, expression: cst.BaseExpression) -> str:
 
 
 def _allows_tma(call: cst.Call) -> bool:
-    given = keyword(call, "allow_tma")
-    return given is None or code(given.value) != "False"
+    return keyword_text(call, "allow_tma") != "False"
 
 
 def _carried(call: cst.Call) -> dict[str, str | None]:
-    given = {name: keyword(call, name) for name in ("check_bounds", "latency")}
-    return {name: None if found is None else code(found.value) for name, found in given.items()}
+    return {name: keyword_text(call, name) for name in ("check_bounds", "latency")}
 
 
 def _call(kernel: KernelView, member: str, values: list[str], keywords: dict[str, str | None]) -> str:

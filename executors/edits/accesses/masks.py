@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from ..syntax.kernel_source import keyword, positional
-from ..syntax.kernel_view import code
+from ..syntax.kernel_view import code, keyword_text
 from .index_parts import IndexPart, IndexReader
 from .sums import Sum
 
@@ -15,15 +15,18 @@ LESS = {cst.LessThan: False, cst.GreaterThan: True}
 
 
 def mask_of(call: cst.Call) -> cst.BaseExpression | None:
-    """The mask of a gather or scatter."""
     given = keyword(call, "mask")
     return None if given is None or code(given.value) == "None" else given.value
 
 
 def is_unchecked(call: cst.Call) -> bool:
     """Whether a gather or scatter is undefined outside its array, for every one of its elements."""
-    given = keyword(call, "check_bounds")
-    return given is not None and code(given.value) == "False" and mask_of(call) is None
+    return is_trusted(call) and mask_of(call) is None
+
+
+def is_trusted(call: cst.Call) -> bool:
+    """Whether a gather or scatter is undefined outside its array, for those of its elements that its mask lets through."""
+    return keyword_text(call, "check_bounds") == "False"
 
 
 def read_bounds(reader: IndexReader, call: cst.Call, parts: list[IndexPart]) -> dict[int, list[Sum]] | str:

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from ..syntax.kernel_source import argument, integer, keyword, nodes
-from ..syntax.kernel_view import KernelView, code
+from ..syntax.kernel_source import argument, holds, keyword, nodes, unpacks
+from ..syntax.kernel_view import KernelView, code, keyword_text
 from ..syntax.operands import operand
-from .tile_shapes import shape_text
+from .padding_modes import VALUE_OF_MODE
+from .tile_shapes import array_axes, shape_text
 
-VALUES = {"NEG_INF": '-float("inf")', "POS_INF": 'float("inf")', "NAN": 'float("nan")', "NEG_ZERO": "-0.0"}
 ARGUMENTS = ((0, "array"), (1, "index"), (2, "shape"))
 NUMBERS = ("bid", "num_blocks", "num_tiles", "cdiv")
 
@@ -32,21 +32,22 @@ def padded_load(view: KernelView, call: cst.Call) -> PaddedLoad | str | None:
     if padding is None:
         return None
     mode = (view.source.names.resolve(view.constant(padding.value, call)) or "").removeprefix("PaddingMode.")
-    if mode in ("ZERO", "UNDETERMINED"):
-        return None
-    if mode not in VALUES:
+    if mode not in VALUE_OF_MODE:
         return "its padding_mode is not written out as a member of PaddingMode"
+    value = VALUE_OF_MODE[mode]
+    if value is None:
+        return None
     obstacle = _obstacle(view, call)
     if obstacle is not None:
         return obstacle
-    return PaddedLoad(_mask(view, call), VALUES[mode], permuted=keyword(call, "order") is not None)
+    return PaddedLoad(_mask(view, call), value, permuted=keyword(call, "order") is not None)
 
 
 def _mask(view: KernelView, call: cst.Call) -> str:
     """Where the tile is inside its array; an axis of one element is, or the load would be undefined."""
     array, index, shape = (argument(call, *at) for at in ARGUMENTS)
     starts, sizes = shape_text(index) or (), shape_text(shape) or ()
-    axes = _axes(call, len(sizes)) or []
+    axes = array_axes(call, len(sizes)) or ()
     name = "" if array is None else code(array)
     within = [
         _within(view, f"{name}.shape[{axis}]", (start, size), _broadcast(at, len(sizes)))
@@ -58,40 +59,26 @@ def _mask(view: KernelView, call: cst.Call) -> str:
 
 def _obstacle(view: KernelView, call: cst.Call) -> str | None:
     """Why no mask can be written for a load, or why it has none to be written for."""
-    if any(given.star for given in call.args):
+    if unpacks(call):
         return "its arguments are unpacked"
     for name in ("allow_tma", "check_bounds", "memory_order", "memory_scope"):
-        given = keyword(call, name)
-        if given is not None and code(given.value) not in ("True", "None"):
-            return f"{name}={code(given.value)} is set"
+        given = keyword_text(call, name)
+        if given not in (None, "True", "None"):
+            return f"{name}={given} is set"
     array, index, shape = (argument(call, *at) for at in ARGUMENTS)
     starts, sizes = shape_text(index), shape_text(shape)
     if not isinstance(array, cst.Name) or starts is None or sizes is None or len(starts) != len(sizes):
         return "its array is no name, or its index and shape are not written out as tuples of one length"
     if not _is_pure(view, index):
         return "its index is computed by a call or a binding that cannot be written twice"
-    return "its order is not written out" if _axes(call, len(sizes)) is None else None
+    return "its order is not written out" if array_axes(call, len(sizes)) is None else None
 
 
 def _is_pure(view: KernelView, index: cst.BaseExpression | None) -> bool:
     """Whether the index may be evaluated twice."""
-    if index is None or any(True for _ in nodes(index, cst.NamedExpr)):
+    if index is None or holds(index, cst.NamedExpr):
         return False
     return all(view.is_call(call, *NUMBERS) for call in nodes(index, cst.Call))
-
-
-def _axes(call: cst.Call, rank: int) -> list[int] | None:
-    """The array axis of each tile axis."""
-    order = keyword(call, "order")
-    if order is None or code(order.value) in ('"C"', "'C'"):
-        return list(range(rank))
-    if code(order.value) in ('"F"', "'F'"):
-        return list(reversed(range(rank)))
-    if not isinstance(order.value, cst.Tuple):
-        return None
-    axes = [integer(element.value) for element in order.value.elements]
-    known = [axis for axis in axes if axis is not None]
-    return known if sorted(known) == list(range(rank)) and len(known) == len(axes) else None
 
 
 def _broadcast(at: int, rank: int) -> str:

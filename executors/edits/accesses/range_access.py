@@ -12,11 +12,11 @@ import libcst as cst
 from kdiag.records import Launch
 
 from ..launches.wrapper import hidden_builtin
-from ..syntax.kernel_source import keyword
+from ..syntax.kernel_source import entries
 from ..syntax.kernel_view import KernelView, code
 from .index_parts import IndexPart, IndexReader, broadcast
 from .inside import Proofs, shown_by_launches, tile_start, why_not_inside
-from .masks import is_unchecked, read_bounds
+from .masks import is_trusted, is_unchecked, read_bounds
 from .scalars import is_parameter
 from .sums import Sum
 
@@ -97,11 +97,9 @@ def gathered_shape(kernel: KernelView, call: cst.Call) -> tuple[str, ...] | None
 
 
 def _entries(kernel: KernelView, call: cst.Call) -> list[_Entry]:
-    """The entries of the index of a gather or scatter."""
     indices = call.args[1].value
     written, place = kernel.resolve(indices, call)
-    elements = [element.value for element in written.elements] if isinstance(written, cst.Tuple) else [indices]
-    place = place if isinstance(written, cst.Tuple) else call
+    elements, place = (entries(written), place) if isinstance(written, cst.Tuple) else ([indices], call)
     reader, same = IndexReader(kernel, call), kernel.bindings.same
     return [
         _Entry(code(each), code(each) if same(each, place, call) else None, reader.read(each, place))
@@ -167,19 +165,13 @@ def _in_slice(
     if not proofs.before(number, size, length):
         shown = shown_by_launches(proofs.launched_before(number, size, length))
         return f"a tile is not certain to begin before `{stop.text()}`, where the mask ends{shown}"
-    accessed = _trusts_mask(proofs.call) and proofs.counts_from_the_first(number)
+    accessed = is_trusted(proofs.call) and proofs.counts_from_the_first(number)
     if not accessed and start.terms:
         return why_not_inside(proofs, start, "1", axis)
     if not accessed and not proofs.tile_inside(number, size, axis):
         return why_not_inside(proofs, number, size, axis)
     hidden = hidden_builtin(proofs.kernel.source, "min")
     return hidden.reason if hidden else _Placed(number.text(), start.text(), f"min({stop.text()}, {extent})")
-
-
-def _trusts_mask(call: cst.Call) -> bool:
-    """Whether the access is undefined where its mask lets an element outside the array through."""
-    given = keyword(call, "check_bounds")
-    return given is not None and code(given.value) == "False"
 
 
 def _assembled(parts: list[IndexPart], placed: list[_Placed], result: tuple[str, ...]) -> TileAccess | str:

@@ -12,8 +12,8 @@ import libcst as cst
 
 from ..launches.launch_values import Blocks, Extent, LaunchValue, Passed, Quotient
 from ..syntax.bindings import Binding
-from ..syntax.kernel_source import argument, dotted, integer, keyword, positional
-from ..syntax.kernel_view import KernelView
+from ..syntax.kernel_source import argument, dotted, entries, integer, keyword, positional, unpacks
+from ..syntax.kernel_view import KernelView, extent_of
 
 SAME_ELEMENTS = ("reshape", "broadcast_to", "expand_dims")
 
@@ -71,14 +71,9 @@ def array_parameter(view: KernelView, expression: cst.CSTNode | None, place: cst
 
 def array_extent(view: KernelView, expression: cst.Subscript, place: cst.CSTNode) -> Extent | None:
     """`x.shape[1]` of a parameter `x`."""
-    match expression:
-        case cst.Subscript(
-            value=cst.Attribute(value=array, attr=cst.Name(value="shape")),
-            slice=[cst.SubscriptElement(slice=cst.Index(value=axis))],
-        ):
-            name, number = array_parameter(view, array, place), integer(axis)
-            return None if name is None or number is None else Extent(name, number)
-    return None
+    array, axis = extent_of(expression) or (None, 0)
+    name = array_parameter(view, array, place)
+    return None if name is None else Extent(name, axis)
 
 
 def _of_name(view: KernelView, name: cst.Name, place: cst.CSTNode) -> Bound | None:
@@ -150,7 +145,7 @@ def _quotient(left: Bound, right: Bound, *, up: bool) -> LaunchValue:
 def _of_call(view: KernelView, call: cst.Call, place: cst.CSTNode) -> Bound | None:
     values = positional(call)
     member = view.source.names.resolve(call.func)
-    if any(each.star for each in call.args) or not values:
+    if unpacks(call) or not values:
         return None
     if member in SAME_ELEMENTS:
         return bound(view, values[0], place)
@@ -189,7 +184,7 @@ def _tiles(view: KernelView, call: cst.Call, place: cst.CSTNode) -> Bound | None
     if array is None or axis is None or shape is None or keyword(call, "order"):
         return None
     written, place = view.resolve(shape, place)
-    sizes = [each.value for each in written.elements] if isinstance(written, cst.Tuple) else [written]
+    sizes = entries(written)
     size = bound(view, sizes[axis], place) if axis < len(sizes) else None
     if size is None or not size.exact:
         return None

@@ -2,7 +2,7 @@
 
 import libcst as cst
 
-from ..syntax.kernel_source import argument, dotted, nodes
+from ..syntax.kernel_source import argument, dotted, entries, method, nodes
 from ..syntax.kernel_view import KernelView
 
 SCALARS = ("bid", "num_blocks", "num_tiles")
@@ -72,8 +72,7 @@ def _is_scalar_call(kernel: KernelView, call: cst.Call, place: cst.CSTNode) -> b
         return True
     if member == "gather":
         indices = argument(call, 1, "indices")
-        parts = [part.value for part in indices.elements] if isinstance(indices, cst.Tuple) else [indices]
-        return all(part is not None and is_scalar(kernel, part, place) for part in parts)
+        return indices is not None and all(is_scalar(kernel, part, place) for part in entries(indices))
     if member == "load":
         shape = argument(call, 2, "shape")
         return isinstance(shape, cst.Tuple) and not shape.elements
@@ -85,4 +84,4 @@ def _is_scalar_call(kernel: KernelView, call: cst.Call, place: cst.CSTNode) -> b
 
 
 def _is_item(call: cst.Call) -> bool:
-    return isinstance(call.func, cst.Attribute) and call.func.attr.value == "item" and not call.args
+    return method(call) == "item" and not call.args

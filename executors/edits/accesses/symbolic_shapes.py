@@ -5,7 +5,7 @@ from itertools import zip_longest
 import libcst as cst
 
 from ..launches.launch_values import LaunchValue
-from ..syntax.kernel_source import argument, dotted, integer, keyword, positional
+from ..syntax.kernel_source import argument, dotted, entries, integer, keyword, positional, unpacks
 from ..syntax.kernel_view import KernelView
 from .reach import bound
 from .tile_shapes import ELEMENTWISE, SHAPE_ARGUMENT
@@ -22,7 +22,7 @@ def written_shape(view: KernelView, expression: cst.BaseExpression | None, place
     if expression is None:
         return None
     written, place = view.resolve(expression, place)
-    sizes = [each.value for each in written.elements] if isinstance(written, cst.Tuple) else [written]
+    sizes = entries(written)
     bounds = [bound(view, size, place) for size in sizes]
     exact = [each.most for each in bounds if each is not None and each.exact]
     return tuple(exact) if len(exact) == len(sizes) else None
@@ -58,7 +58,7 @@ class _Shapes:
                 return self._broadcast([left, right], place)
             case cst.UnaryOperation(expression=operand):
                 return self.of(operand, place)
-            case cst.Call() if not any(each.star for each in written.args):
+            case cst.Call() if not unpacks(written):
                 return self._of_call(written, place)
         return None
 
@@ -111,8 +111,7 @@ class _Shapes:
             return written_shape(self._view, values[0], place)
         if member == "gather" and len(values) == 2:
             indices, place = self._view.resolve(values[1], place)
-            parts = indices.elements if isinstance(indices, cst.Tuple) else ()
-            return self._broadcast([each.value for each in parts] or [indices], place)
+            return self._broadcast(entries(indices) or [indices], place)
         if member == "mma" and len(values) == 3:
             return self.of(values[2], place)
         return self._reduced(call, place) if member in REDUCTIONS else None
@@ -121,9 +120,9 @@ class _Shapes:
         """What a reduction along one axis leaves."""
         shape = self.of(call.args[0].value, place)
         written, keeps = argument(call, 1, "axis"), keyword(call, "keepdims")
+        kept = None if keeps is None else dotted(keeps.value)
         negative = isinstance(written, cst.UnaryOperation) and isinstance(written.operator, cst.Minus)
         number = integer(written.expression if isinstance(written, cst.UnaryOperation) else written)
-        kept = None if keeps is None else dotted(keeps.value)
         if shape is None or number is None or kept not in (None, "True", "False"):
             return None
         axis = len(shape) - number if negative else number

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from ..syntax.kernel_source import argument, nodes, positional
+from ..syntax.kernel_source import argument, entries, integer, keyword, method, nodes, positional
 from ..syntax.kernel_view import KernelView, code
 from .range_access import gathered_shape
 
@@ -31,6 +31,19 @@ def shape_text(expression: cst.BaseExpression | None) -> tuple[str, ...] | None:
     if not isinstance(expression, cst.Tuple):
         return None
     return tuple(code(element.value) for element in expression.elements)
+
+
+def array_axes(call: cst.Call, rank: int) -> tuple[int, ...] | None:
+    """The array's axis for each dimension of the tile of a load or store; None where its order is not written out."""
+    axes, order = tuple(range(rank)), keyword(call, "order")
+    text = '"C"' if order is None else code(order.value)
+    if text in ('"C"', "'C'", '"F"', "'F'"):
+        return axes if "C" in text else axes[::-1]
+    if order is None or not isinstance(order.value, cst.Tuple):
+        return None
+    found = [integer(each) for each in entries(order.value)]
+    known = tuple(axis for axis in found if axis is not None)
+    return known if sorted(known) == list(axes) and len(found) == rank else None
 
 
 def tile_shape(kernel: KernelView, expression: cst.BaseExpression, place: cst.CSTNode) -> tuple[str, ...] | None:
@@ -63,7 +76,7 @@ class _Shapes:
             return None
         self.seen.add(written)
         member = self.kernel.source.names.resolve(written.func) if isinstance(written, cst.Call) else None
-        if isinstance(written, cst.Call) and (member in SHAPE_ARGUMENT or _method(written) == "reshape"):
+        if isinstance(written, cst.Call) and (member in SHAPE_ARGUMENT or method(written) == "reshape"):
             at = SHAPE_ARGUMENT.get(member or "", (0, "shape"))
             shape = shape_text(argument(written, *at))
             return shape if shape is not None and any(size != "1" for size in shape) else None
@@ -103,10 +116,6 @@ class _Shapes:
         if member == "arange":
             return (code(arguments[0]),) if arguments else None
         return gathered_shape(self.kernel, call) or None if len(arguments) == 2 else None
-
-
-def _method(call: cst.Call) -> str:
-    return call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
 
 
 def _operands(expression: cst.BaseExpression, member: str | None) -> list[cst.BaseExpression]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from ..syntax.bindings import name_nodes, names_in
-from ..syntax.kernel_source import argument, dotted, integer, keyword, nodes, positional
+from ..syntax.bindings import name_nodes
+from ..syntax.kernel_source import argument, dotted, integer, keyword, method, nodes, positional, unpacks
 from ..syntax.kernel_view import KernelView, code
 from .tile_shapes import shape_text, tile_shape
 
@@ -31,7 +31,6 @@ class Access:
 
     @property
     def writes(self) -> bool:
-        """Whether it stores."""
         return self.member not in READS
 
 
@@ -42,7 +41,7 @@ def accesses(view: KernelView) -> list[Access]:
         member = view.source.names.resolve(call.func)
         array: cst.BaseExpression | None = argument(call, 0, "array")
         if member is None and isinstance(call.func, cst.Attribute):
-            member, array = call.func.attr.value, call.func.value
+            member, array = method(call), call.func.value
         if member in (*READS, *WRITES, *ADDING, *EXCHANGING):
             found.append(Access(call, member, dotted(array)))
     return found
@@ -62,7 +61,7 @@ def is_discarded(view: KernelView, call: cst.Call) -> bool:
 
 def names_order(call: cst.Call) -> bool:
     """Whether a call says itself in which order it stands, or may."""
-    return any(keyword(call, name) is not None for name in ORDERING) or any(a.star for a in call.args)
+    return any(keyword(call, name) is not None for name in ORDERING) or unpacks(call)
 
 
 def other_uses(view: KernelView, array: str, known: set[cst.CSTNode]) -> Iterator[cst.Name]:
@@ -120,15 +119,3 @@ def _sum(expression: cst.BaseExpression) -> tuple[cst.BaseExpression | None, int
         if added is not None and isinstance(expression.operator, cst.Subtract):
             return expression.left, -added
     return expression, 0
-
-
-def binds(line: cst.BaseStatement) -> set[str]:
-    """The names that a simple statement binds."""
-    bound = {name for assign in nodes(line, cst.Assign) for t in assign.targets for name in names_in(t.target)}
-    for augmented in nodes(line, cst.AugAssign):
-        bound |= names_in(augmented.target)
-    for annotated in nodes(line, cst.AnnAssign):
-        bound |= names_in(annotated.target)
-    for walrus in nodes(line, cst.NamedExpr):
-        bound |= names_in(walrus.target)
-    return bound

@@ -29,8 +29,7 @@ class Math:
 
     @cached_property
     def bindings(self) -> Bindings:
-        """Which assignment a name of the function stands for."""
-        return Bindings(self.function, self.kernel.parents, self.kernel.positions)
+        return Bindings(self.function, self.kernel)
 
     def member(self, node: cst.CSTNode) -> str | None:
         """The cuda.tile function that a node calls."""
@@ -105,7 +104,6 @@ class Math:
         return binding.value if self.bindings.same(binding.value, binding.node, place) else expression
 
     def is_approximate(self, call: cst.Call) -> bool:
-        """Whether it asks for approximate rounding."""
         given = keyword(call, "rounding_mode")
         return given is not None and self.kernel.names.resolve(given.value) == "RoundingMode.APPROX"
 

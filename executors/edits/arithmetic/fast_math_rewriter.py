@@ -37,7 +37,6 @@ class Rewriter(m.MatcherDecoratableTransformer):
 
     @m.leave(m.Call())
     def call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
-        """A call of cuda.tile."""
         member = self.math.member(original_node) or ""
         rewrite = self._recipe.calls.get(member)
         if rewrite is None or self.math.guard(original_node) is None:

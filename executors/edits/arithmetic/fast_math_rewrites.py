@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from ..syntax.kernel_source import argument, keyword, nodes
+from ..syntax.kernel_source import argument, holds, keyword
 from ..syntax.operands import in_parentheses
 from .fast_math_knowledge import Math
 from .float32_kinds import Kind
@@ -56,7 +56,7 @@ def folded_exp2(math: Math, original: cst.Call, updated: cst.Call) -> cst.BaseEx
     if math.member(original) != "exp" or len(original.args) != 1 + math.is_approximate(original):
         return exp2(math, original, updated)
     written = math.written(original.args[0].value, original)
-    power = None if any(True for _ in nodes(written, cst.Call)) else _folded(math, written)
+    power = None if holds(written, cst.Call) else _folded(math, written)
     if power is None:
         return exp2(math, original, updated)
     return _power_of_two(math, original, updated, power)

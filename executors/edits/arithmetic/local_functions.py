@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import libcst as cst
 import libcst.matchers as m
 
-from ..syntax.kernel_source import KernelSource, dotted, nodes, replace
+from ..syntax.kernel_source import KernelSource, last_name, nodes, replace
 from ..syntax.rewriting import Changed
 
 Functions = Mapping[str, cst.FunctionDef]
@@ -32,7 +32,7 @@ def local_functions(module: cst.Module) -> Functions:
 
 
 def _is_function(decorator: cst.Decorator) -> bool:
-    return (dotted(decorator.decorator) or "").rpartition(".")[2] == "function"
+    return last_name(decorator.decorator) == "function"
 
 
 def _is_variadic(parameters: cst.Parameters) -> bool:
@@ -68,7 +68,7 @@ def with_functions(
         callers = set(edited)
     changed = {function: edited.get(function, function) for function in callers}
     taken = {name.value for name in nodes(kernel.module, cst.Name)}
-    renamed = {function.name.value: _fresh(function.name.value, taken) for function in shared}
+    renamed = {function.name.value: fresh(function.name.value + SUFFIX, taken) for function in shared}
     replaced: dict[cst.CSTNode, Changed] = {}
     for function, new in changed.items():
         called = cst.ensure_type(new.visit(_Renamed(renamed)), cst.FunctionDef)
@@ -113,12 +113,12 @@ def _is_owned(kernel: KernelSource, function: cst.FunctionDef, calls: Calls, gen
     return (name.startswith("_") or function in general) and mentioned <= called
 
 
-def _fresh(name: str, taken: set[str]) -> str:
-    fresh, number = name + SUFFIX, 2
-    while fresh in taken:
-        fresh, number = f"{name}{SUFFIX}_{number}", number + 1
-    taken.add(fresh)
-    return fresh
+def fresh(name: str, taken: set[str]) -> str:
+    """The name, or the name with the first number that makes it none of those taken, which it joins."""
+    numbered = (name, *(f"{name}_{number}" for number in range(2, len(taken) + 3)))
+    found = next(each for each in numbered if each not in taken)
+    taken.add(found)
+    return found
 
 
 def _copy(function: cst.FunctionDef, renamed: Mapping[str, str]) -> cst.FunctionDef:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from ..syntax.bindings import Bindings
-from ..syntax.kernel_source import KernelSource, argument, dotted, nodes
+from ..syntax.kernel_source import KernelSource, argument, dotted, method, nodes
 
 Shape = tuple[str | None, str | None]
 
@@ -49,7 +49,7 @@ class _Trace:
 
     def __init__(self, read: KernelSource) -> None:
         self._read = read
-        self._bindings = Bindings(read.function, read.parents, read.positions)
+        self._bindings = Bindings(read.function, read)
 
     def shape(self, expression: cst.BaseExpression, steps: int = 0) -> Shape | None:
         """The names that size the last two dimensions of a tile."""
@@ -70,7 +70,7 @@ class _Trace:
         if member in ("astype", "transpose", "permute") and call.args:
             inner = self.shape(call.args[0].value, steps + 1)
             return inner if inner is None or member == "astype" else inner[::-1]
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "astype":
+        if isinstance(call.func, cst.Attribute) and method(call) == "astype":
             return self.shape(call.func.value, steps + 1)
         return None
 

@@ -5,11 +5,10 @@ import libcst as cst
 from kdiag.records import ArrayArgument, Launch
 
 from ..syntax.bindings import names_bound
-from ..syntax.kernel_source import KernelSource, argument, nodes, positional
+from ..syntax.kernel_source import KernelSource, argument, method, nodes, positional
+from .fast_math_knowledge import STATEMENTS
+from .float32_kinds import DTYPE_POSITION, RESHAPING
 
-DTYPE_POSITION = {"full": 2, "zeros": 1, "ones": 1, "astype": 1}
-SAME_DTYPE = frozenset({"transpose", "permute", "reshape", "extract", "broadcast_to", "expand_dims"})
-STATEMENTS = (cst.SimpleStatementLine, cst.SimpleStatementSuite, cst.BaseCompoundStatement)
 SOMETIMES_EVALUATED = (cst.IfExp, cst.BooleanOperation, cst.Lambda, cst.BaseComp)
 
 
@@ -35,7 +34,6 @@ def is_float32(kernel: KernelSource, product: cst.Call) -> bool:
 
 
 def passes_float32(launch: Launch) -> bool:
-    """Whether a launch passes a float32 array."""
     return any(isinstance(each, ArrayArgument) and each.dtype == "float32" for each in launch.arguments)
 
 
@@ -68,11 +66,11 @@ def _call_dtype(kernel: KernelSource, call: cst.Call, place: cst.CSTNode) -> str
     """The dtype of a call's result: given to it, or that of the tile it rearranges (`ct.f(tile)`, `tile.f()`)."""
     member, tile, dtype_at = kernel.names.resolve(call.func), None, DTYPE_POSITION
     if member is None and isinstance(call.func, cst.Attribute):
-        member, tile, dtype_at = call.func.attr.value, call.func.value, {"astype": 0}
+        member, tile, dtype_at = method(call), call.func.value, {"astype": 0}
     if member in dtype_at:
         return _dtype(kernel, argument(call, dtype_at[member], "dtype"), place)
     tiles = [tile] if tile is not None else positional(call)
-    return operand_dtype(kernel, tiles[0], place) if member in SAME_DTYPE and tiles else None
+    return operand_dtype(kernel, tiles[0], place) if member in RESHAPING and tiles else None
 
 
 def _dtype(kernel: KernelSource, dtype: cst.BaseExpression | None, place: cst.CSTNode) -> str | None:

@@ -4,6 +4,7 @@ from ..base import Example
 from ..launches.search_template import COPY
 from .autotune_legacy import EXAMPLES as OLD
 from .autotune_spaces import EXAMPLES as SPACES
+from .edited import edited
 
 HEAD = """\
 import cuda.tile as ct
@@ -29,26 +30,7 @@ def run(x):
     return y
 """
 )
-KEYED = """\
-    key = (
-        tuple(grid),
-        tuple((a.shape, a.stride(), a.dtype, a.device) for a in arguments if isinstance(a, torch.Tensor)),
-        tuple(arguments[at] for at in (3,)),
-    )
-    known = all(isinstance(value, (torch.Tensor, int, float)) for value in arguments)
-    searchable = known and all(grid) and not torch.cuda.is_current_stream_capturing()
-    if searchable and key not in _NEGATE_TUNED:
-        result = ct.tune.exhaustive_search(
-            _NEGATE_SPACE,
-            stream,
-"""
-HINTS = (
-    HEAD
-    + '''\
-
-
-# occupancy, num_worker_warps of negate, first as it was before the search.
-_NEGATE_SPACE = (
+ROWS = """\
     (None, None),
     (2, None),
     (4, None),
@@ -56,6 +38,22 @@ _NEGATE_SPACE = (
     (16, None),
     (None, 4),
     (None, 8),
+"""
+HINTS_OF = """\
+    def hints_of(config):
+        return dict(zip(("occupancy", "num_worker_warps"), config))
+
+"""
+HINTS = (
+    HEAD
+    + """\
+
+
+# occupancy, num_worker_warps of negate, first as it was before the search.
+_NEGATE_SPACE = (
+"""
+    + ROWS
+    + '''\
 )
 _NEGATE_TUNED = {}
 
@@ -76,12 +74,20 @@ def _launch_tuned_negate(stream, grid, arguments):
             for at, value in enumerate(arguments)
         )
 
-    def hints_of(config):
-        return dict(zip(("occupancy", "num_worker_warps"), config))
-
 """
-    + KEYED
+    + HINTS_OF
     + """\
+    key = (
+        tuple(grid),
+        tuple((a.shape, a.stride(), a.dtype, a.device) for a in arguments if isinstance(a, torch.Tensor)),
+        tuple(arguments[at] for at in (3,)),
+    )
+    known = all(isinstance(value, (torch.Tensor, int, float)) for value in arguments)
+    searchable = known and all(grid) and not torch.cuda.is_current_stream_capturing()
+    if searchable and key not in _NEGATE_TUNED:
+        result = ct.tune.exhaustive_search(
+            _NEGATE_SPACE,
+            stream,
             lambda config: grid,
             negate,
             scratch,
@@ -103,58 +109,20 @@ def run(x):
     return y
 """
 )
-TILES = (
-    HEAD
-    + '''\
-
-
-# TILE of negate, first as it was before the search.
-_NEGATE_SPACE = (
-    (1024,),
-    (2048,),
-    (4096,),
-    (512,),
-)
-_NEGATE_TUNED = {}
-
-
-def _launch_tuned_negate(stream, grid_of, arguments_of):
-    """Launch negate with the tile sizes that are fastest for such arrays and constants.
-
-    They are searched for once, on copies of the arrays that the kernel may write, and the kernel object is kept.
-    """
-
-'''
-    + COPY
-    + """\
-
-    def scratch(config):
-        return tuple(
-            copy(value) if at in (1,) and isinstance(value, torch.Tensor) else value
-            for at, value in enumerate(arguments_of(*config[:1]))
-        )
-
-    grid, arguments = grid_of(*_NEGATE_SPACE[0][:1]), arguments_of(*_NEGATE_SPACE[0][:1])
-"""
-    + KEYED
-    + """\
-            lambda config: grid_of(*config[:1]),
-            negate,
-            scratch,
-            quiet=True,
-        )
-        config = result.best.config
-        _NEGATE_TUNED[key] = config, negate
-    config, kernel = _NEGATE_TUNED.get(key, (_NEGATE_SPACE[0], negate))
-    ct.launch(stream, grid_of(*config[:1]), kernel, arguments_of(*config[:1]))
-
-
-def run(x):
-    y = torch.empty_like(x)
-    n = x.numel()
-    _launch_tuned_negate(torch.cuda.current_stream(), lambda TILE: (ct.cdiv(n, TILE), 1, 1), lambda TILE: (x, y, n, TILE))  # one tile a block
-    return y
-"""
+TILES = edited(
+    HINTS,
+    ("# occupancy, num_worker_warps of", "# TILE of"),
+    (ROWS, "    (1024,),\n    (2048,),\n    (4096,),\n    (512,),\n"),
+    ("(stream, grid, arguments):", "(stream, grid_of, arguments_of):"),
+    ("with the hints", "with the tile sizes"),
+    ("enumerate(arguments)", "enumerate(arguments_of(*config[:1]))"),
+    (HINTS_OF, "    grid, arguments = grid_of(*_NEGATE_SPACE[0][:1]), arguments_of(*_NEGATE_SPACE[0][:1])\n"),
+    ("lambda config: grid,", "lambda config: grid_of(*config[:1]),"),
+    ("            hints_of,\n", ""),
+    ("negate.replace_hints(**hints_of(config))", "negate"),
+    ("(stream, grid, kernel, arguments)", "(stream, grid_of(*config[:1]), kernel, arguments_of(*config[:1]))"),
+    ("    TILE = 1024\n    grid = (ct.cdiv(n, TILE), 1, 1)\n", ""),
+    ("(), grid, (x", "(), lambda TILE: (ct.cdiv(n, TILE), 1, 1), lambda TILE: (x"),
 )
 IN_PLACE = (
     HEAD.replace("ct.store(y,", "ct.store(x,")

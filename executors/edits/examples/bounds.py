@@ -3,6 +3,7 @@
 from kdiag.records import ArrayArgument, Launch, ScalarArgument
 
 from ..base import Example
+from .edited import edited
 
 
 def _add(checked: bool, *, flag: str = "CHECK_BOUNDS") -> str:
@@ -54,29 +55,15 @@ def launch(stream, x, y, width):
     tile.launch(stream, (x.shape[0],), softmax, (x, y, width))
 """
 
-UNPADDED = """\
-from cuda import tile
-
-
-@tile.kernel
-def softmax(
-    x,
-    y,
-    T: tile.Constant[int],  # of a row
-    CHECK_BOUNDS: tile.Constant[bool],
-):
-    row = tile.bid(0)
-    value = tile.load(x, index=(row, 0), shape=(1, T), padding_mode=tile.PaddingMode.NEG_INF if CHECK_BOUNDS else tile.PaddingMode.UNDETERMINED, check_bounds=CHECK_BOUNDS)
-    power = tile.exp(value - tile.max(value, axis=1, keepdims=True))
-    tile.store(y, index=(row, 0), tile=power / tile.sum(power, axis=1, keepdims=True))
-
-
-def launch(stream, x, y, width):
-    check_bounds = x.shape[0] > x.shape[0] or width > x.shape[1]
-    tile.launch(stream, (x.shape[0],), softmax, (x, y, width, check_bounds))
-"""
-
-UNPADDED = UNPADDED.replace("x.shape[0] > x.shape[0] or width", "width")  # what is always so is not asked
+UNDETERMINED = " if CHECK_BOUNDS else tile.PaddingMode.UNDETERMINED, check_bounds=CHECK_BOUNDS"
+# That x.shape[0] is at most itself is always so and not asked.
+UNPADDED = edited(
+    SOFTMAX,
+    ("  # of a row\n", "  # of a row\n    CHECK_BOUNDS: tile.Constant[bool],\n"),
+    ("PaddingMode.NEG_INF", f"PaddingMode.NEG_INF{UNDETERMINED}"),
+    ("    tile.launch(", "    check_bounds = width > x.shape[1]\n    tile.launch("),
+    ("y, width))", "y, width, check_bounds))"),
+)
 
 
 def _launch(length: int) -> Launch:

@@ -1,6 +1,7 @@
 """The examples of D."""
 
 from ..base import Example
+from .edited import edited
 
 HEAD = """import cuda.tile as ct
 
@@ -16,97 +17,65 @@ LOADS = """        a_tile = ct.load(a, index=(row, k), shape=(TM, TK), padding_m
 """
 TAIL = """    ct.store(c, index=(row, column), tile=ct.astype(accumulator, c.dtype))
 """
-GUARDS = """        a_tile_operand = ct.astype(a_tile, ct.tfloat32) if a_tile.dtype == ct.float32 else a_tile
-        b_tile_operand = ct.astype(b_tile, ct.tfloat32) if b_tile.dtype == ct.float32 else b_tile
-"""
+A_TILE, B_TILE = LOADS.splitlines(keepends=True)
+GUARD = "        {0}_operand = ct.astype({0}, ct.tfloat32) if {0}.dtype == ct.float32 else {0}\n"
+GUARDS = GUARD.format("a_tile") + GUARD.format("b_tile")
+PRODUCT = "        accumulator = ct.mma(a_tile, b_tile, accumulator)\n"
+GUARDED = "        accumulator = ct.mma(a_tile_operand, b_tile_operand, accumulator)\n"
+COMMENT = "\n        # one step of k\n"
+NAMED = (("accumulator)\n", "acc=accumulator)  # float32\n"),)
+MATMUL = HEAD + LOADS + PRODUCT + TAIL
 
 
-def _kernel(body: str) -> str:
-    return HEAD + body + TAIL
+def _applied(name: str, before: str, after: str) -> Example:
+    return Example(name, "matmul_kernel", "tf32", HEAD + before + TAIL, HEAD + after + TAIL)
 
 
 def _refused(name: str, body: str, reason: str) -> Example:
-    return Example(name, "matmul_kernel", "tf32", _kernel(body), refused=reason)
+    return Example(name, "matmul_kernel", "tf32", HEAD + body + TAIL, refused=reason)
 
 
 EXAMPLES: tuple[Example, ...] = (
-    Example(
-        "the operands are loaded tiles",
-        "matmul_kernel",
-        "tf32",
-        _kernel(LOADS + "        accumulator = ct.mma(a_tile, b_tile, accumulator)\n"),
-        _kernel(LOADS + GUARDS + "        accumulator = ct.mma(a_tile_operand, b_tile_operand, accumulator)\n"),
-    ),
-    Example(
+    _applied("the operands are loaded tiles", LOADS + PRODUCT, LOADS + GUARDS + GUARDED),
+    _applied(
         "the accumulator is a keyword and comments stay",
-        "matmul_kernel",
-        "tf32",
-        _kernel(
-            LOADS
-            + "\n        # one step of k\n"
-            + "        accumulator = ct.mma(a_tile, b_tile, acc=accumulator)  # float32\n"
-        ),
-        _kernel(
-            LOADS
-            + "\n        # one step of k\n"
-            + GUARDS
-            + "        accumulator = ct.mma(a_tile_operand, b_tile_operand, acc=accumulator)  # float32\n"
-        ),
+        LOADS + COMMENT + edited(PRODUCT, *NAMED),
+        LOADS + COMMENT + GUARDS + edited(GUARDED, *NAMED),
     ),
-    Example(
+    _applied(
         "operands that are expressions are bound to names first",
-        "matmul_kernel",
-        "tf32",
-        _kernel(
-            LOADS.splitlines(keepends=True)[0]
-            + "        accumulator = ct.mma(a_tile, ct.load(b, (k, column), (TK, TN)), accumulator)\n"
-        ),
-        _kernel(
-            LOADS.splitlines(keepends=True)[0]
-            + GUARDS.splitlines(keepends=True)[0]
-            + "        right = ct.load(b, (k, column), (TK, TN))\n"
-            + "        right_operand = ct.astype(right, ct.tfloat32) if right.dtype == ct.float32 else right\n"
-            + "        accumulator = ct.mma(a_tile_operand, right_operand, accumulator)\n"
-        ),
+        A_TILE + "        accumulator = ct.mma(a_tile, ct.load(b, (k, column), (TK, TN)), accumulator)\n",
+        A_TILE
+        + GUARD.format("a_tile")
+        + "        right = ct.load(b, (k, column), (TK, TN))\n"
+        + GUARD.format("right")
+        + "        accumulator = ct.mma(a_tile_operand, right_operand, accumulator)\n",
     ),
-    Example(
+    _applied(
         "two products share an operand",
-        "matmul_kernel",
-        "tf32",
-        _kernel(
-            LOADS
-            + "        accumulator = ct.mma(a_tile, b_tile, accumulator)\n"
-            + "        accumulator = ct.mma(a_tile, ct.astype(b_tile, ct.float32), accumulator)\n"
-        ),
-        _kernel(
-            LOADS
-            + GUARDS
-            + "        accumulator = ct.mma(a_tile_operand, b_tile_operand, accumulator)\n"
-            + "        a_tile_operand_2 = ct.astype(a_tile, ct.tfloat32) if a_tile.dtype == ct.float32 else a_tile\n"
-            + "        right = ct.astype(b_tile, ct.float32)\n"
-            + "        right_operand = ct.astype(right, ct.tfloat32) if right.dtype == ct.float32 else right\n"
-            + "        accumulator = ct.mma(a_tile_operand_2, right_operand, accumulator)\n"
-        ),
+        LOADS + PRODUCT + "        accumulator = ct.mma(a_tile, ct.astype(b_tile, ct.float32), accumulator)\n",
+        LOADS
+        + GUARDS
+        + GUARDED
+        + GUARD.format("a_tile").replace("operand", "operand_2")
+        + "        right = ct.astype(b_tile, ct.float32)\n"
+        + GUARD.format("right")
+        + "        accumulator = ct.mma(a_tile_operand_2, right_operand, accumulator)\n",
     ),
-    _refused(
-        "the edit's own result is left alone",
-        LOADS + GUARDS + "        accumulator = ct.mma(a_tile_operand, b_tile_operand, accumulator)\n",
-        "already cast to tfloat32",
-    ),
+    _refused("the edit's own result is left alone", LOADS + GUARDS + GUARDED, "already cast to tfloat32"),
     _refused(
         "a guard written as a statement",
         LOADS
         + "        if a_tile.dtype == ct.float32:\n"
         + "            a_tile, b_tile = ct.astype(a_tile, ct.tfloat32), ct.astype(b_tile, ct.tfloat32)\n"
-        + "        accumulator = ct.mma(a_tile, b_tile, accumulator)\n",
+        + PRODUCT,
         "already cast to tfloat32",
     ),
     _refused(
         "a guarded dtype",
         "        dtype = ct.tfloat32 if a.dtype == ct.float32 else a.dtype\n"
         "        a_tile = ct.load(a, (row, k), (TM, TK)).astype(dtype)\n"
-        "        b_tile = ct.load(b, (k, column), (TK, TN)).astype(dtype)\n"
-        "        accumulator = ct.mma(a_tile, b_tile, accumulator)\n",
+        "        b_tile = ct.load(b, (k, column), (TK, TN)).astype(dtype)\n" + PRODUCT,
         "already cast to tfloat32",
     ),
     _refused(

@@ -70,8 +70,8 @@ def _unfit(read: KernelSource, found: BatchLoop) -> str | None:
     if any(integer(argument(call, 0, "axis")) != 0 for call in read.calls("bid")) or read.calls("num_blocks"):
         return "the kernel uses more than one axis of the grid, or its size"
     if returned is not None or not isinstance(kernel.body, cst.IndentedBlock):
-        return f"line {read.place(returned or kernel.body).line}: the kernel returns early or stands on one line"
-    bindings = Bindings(kernel, read.parents, read.positions)
+        return f"line {read.line(returned or kernel.body)}: the kernel returns early or stands on one line"
+    bindings = Bindings(kernel, read)
     if not all(bindings.is_bound_once(parameter) for parameter in found.columns):
         return "the kernel binds the name of an array again"
     stored = {found.columns[at] for at in found.written}
@@ -80,7 +80,7 @@ def _unfit(read: KernelSource, found: BatchLoop) -> str | None:
     helpers = [call for call in nodes(kernel.body, cst.Call) if read.names.resolve(call.func) is None]
     unseen = [call for call in helpers if {dotted(a.value) for a in call.args} & set(found.columns)]
     if atomics or unseen:
-        return f"line {read.place((atomics or unseen)[0]).line}: what the kernel writes cannot be seen"
+        return f"line {read.line((atomics or unseen)[0])}: what the kernel writes cannot be seen"
     both = sorted(stored & {name for name in loaded if name})
     return f"the kernel reads and writes {both[0]}" if both else None
 
@@ -93,7 +93,7 @@ def batched_loop(read: KernelSource, found: BatchLoop, kernel: str, check: str) 
     by_parameter = dict(zip(found.columns, names, strict=True))
     stream = read.text(found.launch.args[0].value)
     passed = cst.ensure_type(positional(found.launch)[3], cst.Tuple)
-    parameters = [parameter.name.value for parameter in read.function.params.params]
+    parameters = read.parameters
     target = ", ".join(names)
     arguments = [
         f"[{by_parameter[parameter]} for {target} in {items}]"

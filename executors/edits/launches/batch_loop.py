@@ -6,10 +6,10 @@ import libcst as cst
 
 from ..base import Skipped
 from ..syntax.bindings import name_nodes, names_in
-from ..syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
+from ..syntax.kernel_source import KernelSource, argument, dotted, entries, integer, last_name, nodes, positional
 from ..syntax.kernel_view import code
 from .host_arithmetic import rounded_up
-from .launch_site import launched_kernel
+from .launch_site import launches
 
 MEMORY = ("load", "gather", "store", "scatter")
 PURE = ("cdiv", "ceil", "current_stream", "numel", "size", "div_up", "ceil_div")
@@ -36,17 +36,18 @@ class BatchLoop:
 
 def batch_loop(read: KernelSource) -> BatchLoop | Skipped:
     """The only loop that launches the kernel, if its items are independent of all but their own tensors."""
-    kernel = read.function.name.value
-    launches = [call for call in read.calls("launch", within=read.module) if launched_kernel(call) == kernel]
+    kernel = read.name
     looped = [
-        (call, loop) for call in launches if isinstance(loop := read.around(call, cst.For, cst.FunctionDef), cst.For)
+        (call, loop)
+        for call in launches(read)
+        if isinstance(loop := read.around(call, cst.For, cst.FunctionDef), cst.For)
     ]
     if not looped:
         return Skipped(f"no loop of the file launches {kernel} once for each of several tensors")
     if len(looped) > 1:
         return Skipped(f"more than one loop launches {kernel}")
     call, loop = looped[0]
-    line = read.place(loop).line
+    line = read.line(loop)
     if loop.orelse is not None or loop.asynchronous is not None:
         return Skipped(f"line {line}: the loop has an else branch or awaits")
     local = _locals(read, loop, call)
@@ -82,15 +83,13 @@ def _locals(read: KernelSource, loop: cst.For, call: cst.Call) -> dict[str, cst.
 
 
 def _is_pure(expression: cst.BaseExpression) -> bool:
-    return all((dotted(call.func) or "").rpartition(".")[2] in PURE for call in nodes(expression, cst.Call))
+    return all(last_name(call.func) in PURE for call in nodes(expression, cst.Call))
 
 
 def _read_later(read: KernelSource, loop: cst.For, name: str) -> bool:
     """Whether the function may use a name of the loop behind it: below it, or above it where it is run again."""
-    function, again = read.parents.get(loop), False
-    while function is not None and not isinstance(function, cst.FunctionDef):
-        again = again or isinstance(function, cst.For | cst.While)
-        function = read.parents.get(function)
+    function = read.around(loop, cst.FunctionDef)
+    again = isinstance(read.around(loop, cst.For, cst.While, cst.FunctionDef), cst.For | cst.While)
     inside, ends = set(name_nodes(loop)), read.positions[loop].end.line
     everywhere = name_nodes(function) if function is not None else []
     uses = [node for node in everywhere if node.value == name and node not in inside]
@@ -109,12 +108,12 @@ def _launch(
     read: KernelSource, loop: cst.For, call: cst.Call, targets: list[str], local: dict[str, cst.BaseExpression]
 ) -> BatchLoop | Skipped:
     """The loop with what its launch passes, each tensor of an item once and everything else the same for all items."""
-    line = read.place(call).line
+    line = read.line(call)
     passed = positional(call)[3]
-    parameters = [parameter.name.value for parameter in read.function.params.params]
+    parameters = read.parameters
     if not isinstance(passed, cst.Tuple) or len(passed.elements) != len(parameters) or len(call.args) != 4:
         return Skipped(f"line {line}: the arguments of ct.launch are not written out as a tuple")
-    values = dict(zip(parameters, (element.value for element in passed.elements), strict=True))
+    values = dict(zip(parameters, entries(passed), strict=True))
     columns = {name: parameter for parameter, value in values.items() if (name := dotted(value)) in targets}
     others = {name for parameter, value in values.items() if dotted(value) not in targets for name in names_in(value)}
     arrays = {array for call in read.calls(*MEMORY) if (array := dotted(argument(call, 0, "array"))) is not None}

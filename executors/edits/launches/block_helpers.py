@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from ..syntax.bindings import name_nodes
-from ..syntax.kernel_source import KernelSource, argument, integer, nodes, set_keyword
+from ..syntax.kernel_source import KernelSource, argument, integer, nodes, set_keyword, unpacks
 from ..syntax.rewriting import Change, to
 from .blocks import BLOCK, BLOCKS, called_functions
 from .wrapper import fresh_name
@@ -41,7 +41,7 @@ def told(read: KernelSource, calls: list[BlockCall], item: str) -> dict[cst.CSTN
 def _calls(read: KernelSource, helper: cst.FunctionDef) -> Iterator[cst.Call]:
     for call in nodes(read.function.body, cst.Call):
         named = isinstance(call.func, cst.Name) and call.func.value == helper.name.value
-        if named and not any(passed.star for passed in call.args):
+        if named and not unpacks(call):
             yield call
 
 

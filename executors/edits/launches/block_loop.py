@@ -8,7 +8,7 @@ import libcst as cst
 from ..base import Skipped
 from ..syntax.bindings import names_in
 from ..syntax.kernel_source import nodes
-from ..syntax.kernel_view import KernelView, code
+from ..syntax.kernel_view import KernelView, assignment, code
 from ..syntax.operands import operand
 from ..syntax.rewriting import Change, statement, to
 from .block_helpers import block_calls, told
@@ -113,7 +113,7 @@ class BlockLoop:
         early = early_returns(statements)
         for found in nodes(read.function.body, cst.Return):
             if not any(found is known for known in early):
-                return Skipped(f"line {read.place(found).line} returns from within the kernel")
+                return read.refused(found, "returns from within the kernel")
         return None
 
     def _count_names(self, statements: Sequence[cst.BaseStatement]) -> dict[int, str]:
@@ -146,14 +146,10 @@ class BlockLoop:
 
     def _is_item(self, line: cst.BaseStatement) -> str | None:
         """The name that a statement gives to the number of the item and nothing else."""
-        match line:
-            case cst.SimpleStatementLine(
-                body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value)]
-            ) if self.view.bindings.is_bound_once(name):
-                alone = len(self.counts) == 1 and self.view.is_call(value, BLOCK)
-                if self._is_linear(value) or (alone and code(value).endswith(f"({next(iter(self.counts))})")):
-                    return name
-        return None
+        name, value = assignment(line) or ("", line)
+        alone = len(self.counts) == 1 and self.view.is_call(value, BLOCK)
+        item = self._is_linear(value) or (alone and code(value).endswith(f"({next(iter(self.counts))})"))
+        return name if item and self.view.bindings.is_bound_once(name) else None
 
     def _is_linear(self, node: cst.CSTNode) -> bool:
         """Whether it is `ct.bid(0) + ct.bid(1) * ct.num_blocks(0)`, with exactly these axes in the grid."""

@@ -24,12 +24,12 @@ def independence(read: KernelSource) -> Skipped | None:
         for call in read.calls(*ATOMICS, within=function):
             member = read.names.resolve(call.func)
             if member in ORDERED or not isinstance(read.parents[call], cst.Expr):
-                return _at(read, call, f"uses the result of {dotted(call.func)}: blocks may wait for one another")
+                return read.refused(call, f"uses the result of {dotted(call.func)}: blocks may wait for one another")
         for node, member in _members(read, function):
             if member.startswith("grid_dependency_control"):
-                return _at(read, node, "waits for another kernel, once for each block")
+                return read.refused(node, "waits for another kernel, once for each block")
         for inner in nodes(function.body, cst.FunctionDef):
-            return _at(read, inner, "defines a function inside the kernel")
+            return read.refused(inner, "defines a function inside the kernel")
     return None
 
 
@@ -41,16 +41,16 @@ def foreign_calls(read: KernelSource, known: Sequence[cst.FunctionDef] = ()) -> 
     for function in called_functions(read):
         for node, member in _members(read, function):
             if member in (BLOCK, BLOCKS) and function not in known:
-                return _at(read, node, f"uses ct.{member} in {function.name.value}, which the kernel calls")
+                return read.refused(node, f"uses ct.{member} in {function.name.value}, which the kernel calls")
     for function in (read.function, *called_functions(read)):
         for call in nodes(function.body, cst.Call):
             if is_unread(read, call):
                 name = read.text(call.func)
-                return _at(read, call, f"calls {name}, which is not read and may use the block number")
+                return read.refused(call, f"calls {name}, which is not read and may use the block number")
             if isinstance(call.func, cst.Name) and call.func.value not in BUILTINS:
                 name = call.func.value
                 if read.names.resolve(call.func) is None and not any(True for _ in _defined(read, name)):
-                    return _at(read, call, f"calls {name}, which is not in this file and may use the block number")
+                    return read.refused(call, f"calls {name}, which is not in this file and may use the block number")
     return None
 
 
@@ -73,12 +73,12 @@ def axis_calls(view: KernelView, member: str) -> list[tuple[cst.Call, int]] | Sk
     calls = read.calls(member)
     for node, named in _members(read, read.function):
         if named == member and not any(node is call.func for call in calls):
-            return _at(read, node, f"uses ct.{member} without calling it")
+            return read.refused(node, f"uses ct.{member} without calling it")
     found = []
     for call in calls:
         axis = integer(argument(call, 0, "axis"))
         if axis not in (0, 1, 2):
-            return _at(read, call, f"asks ct.{member} for an axis that is no number")
+            return read.refused(call, f"asks ct.{member} for an axis that is no number")
         found.append((call, axis))
     return found
 
@@ -99,7 +99,7 @@ def arrays(read: KernelSource) -> list[str]:
     accessed = _accessed(read, read.function, ACCESSES, 0)
     asked = [a for a in nodes(read.function.body, cst.Attribute) if a.attr.value in ("shape", "ndim", "strides")]
     accessed |= {a.value.value for a in asked if isinstance(a.value, cst.Name)}
-    return [p.name.value for p in read.function.params.params if p.name.value in accessed]
+    return [name for name in read.parameters if name in accessed]
 
 
 def written_arrays(read: KernelSource) -> set[str]:
@@ -134,7 +134,3 @@ def _defined(read: KernelSource, name: str) -> Iterator[cst.FunctionDef]:
     for function in read.parents:
         if isinstance(function, cst.FunctionDef) and function.name.value == name and function is not read.function:
             yield function
-
-
-def _at(read: KernelSource, node: cst.CSTNode, what: str) -> Skipped:
-    return Skipped(f"line {read.place(node).line} {what}")

@@ -3,7 +3,7 @@
 import libcst as cst
 
 from ..syntax.kernel_source import argument, integer
-from ..syntax.kernel_view import KernelView
+from ..syntax.kernel_view import KernelView, extent_of
 from ..syntax.operands import operand
 from .host_arithmetic import SIGNS, rounded_up
 from .host_values import HostValues
@@ -35,11 +35,9 @@ class Canonical:
                 return str(expression.evaluated_value)
             case cst.Name(value=name):
                 return self._parameter(name, steps)
-            case cst.Subscript(
-                value=cst.Attribute(value=cst.Name(value=name), attr=cst.Name(value="shape")),
-                slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Integer(value=axis)))],
-            ):
-                return self._extent(name, int(axis, 0), steps)
+        match extent_of(expression):
+            case cst.Name(value=name), axis:
+                return self._extent(name, axis, steps)
         if self._view.is_call(expression, "num_tiles"):
             return self._tiles(cst.ensure_type(expression, cst.Call), place, steps)
         return self._computed(expression, place, steps)

@@ -6,8 +6,8 @@ import libcst as cst
 
 from ..base import Skipped
 from ..syntax.bindings import names_bound, names_in
-from ..syntax.kernel_source import nodes
-from ..syntax.kernel_view import KernelView
+from ..syntax.kernel_source import entries, holds, nodes
+from ..syntax.kernel_view import KernelView, assignment
 from .block_helpers import block_calls
 from .blocks import BLOCK, written_arrays
 
@@ -30,25 +30,15 @@ def raised(view: KernelView, statements: Sequence[cst.BaseStatement], needed: se
     fixed = {name for name in own if view.bindings.is_bound_once(name)}
     for name in sorted(own - fixed):
         at = [number for number, line in enumerate(statements) if name in names_in(line)]
-        value = assigned(statements[at[0]], name) if at else None
+        to, value = (assignment(statements[at[0]]) if at else None) or ("", None)
         once = sum(name in names_bound(line) for line in statements) == 1
-        if value is None or not once or name in needed or any(True for _ in nodes(value, cst.Call)):
+        if value is None or to != name or not once or name in needed or holds(value, cst.Call):
             return _changes(name)
         others = names_in(value) - fixed - {name}
         if not all(view.bindings.is_global(other) for other in others):
             return _changes(name)
         found.append(at[0])
     return sorted(found)
-
-
-def assigned(line: cst.BaseStatement, name: str) -> cst.BaseExpression | None:
-    """The value of a statement that is `name = value` and nothing else."""
-    match line:
-        case cst.SimpleStatementLine(
-            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=found))], value=value)]
-        ) if found == name:
-            return value
-    return None
 
 
 def _changes(name: str) -> Skipped:
@@ -62,7 +52,7 @@ def _is_common(view: KernelView, line: cst.BaseStatement) -> bool:
     if any(call in nodes(line, cst.Call) for call, _ in block_calls(view.source)):
         return False
     written = written_arrays(view.source)
-    known = {p.name.value for p in view.source.function.params.params}
+    known = set(view.source.parameters)
     reads = [call for call in nodes(line, cst.Call) if not view.is_call(call, "num_tiles", "num_blocks", "cdiv")]
     passed = {name for call in reads for arg in call.args for name in names_in(arg.value)}
     if passed & written or (not written <= known and passed & known):
@@ -73,12 +63,8 @@ def _is_common(view: KernelView, line: cst.BaseStatement) -> bool:
 def _names_once(view: KernelView, small: cst.BaseSmallStatement) -> bool:
     if not isinstance(small, cst.Assign):
         return False
-    targets = [node for target in small.targets for node in _parts(target.target)]
+    targets = [node for target in small.targets for node in entries(target.target)]
     return all(isinstance(node, cst.Name) and view.bindings.is_bound_once(node.value) for node in targets)
-
-
-def _parts(target: cst.BaseExpression) -> list[cst.BaseExpression]:
-    return [e.value for e in target.elements] if isinstance(target, cst.Tuple) else [target]
 
 
 def _is_text(line: cst.BaseStatement) -> bool:

@@ -12,9 +12,9 @@ import libcst as cst
 from ..base import Skipped
 from ..syntax.appending import with_element, with_parameter
 from ..syntax.bindings import name_nodes
-from ..syntax.kernel_source import KernelSource, positional
+from ..syntax.kernel_source import KernelSource, entries, positional
 from ..syntax.rewriting import Change, before, rewrite
-from .launch_site import launched_kernel
+from .launch_site import launches
 
 ELSEWHERE = "the kernel takes one more argument, {name}: code outside this file that launches it has to pass it"
 
@@ -31,13 +31,11 @@ class LaunchCall:
 
     @property
     def arguments(self) -> dict[str, cst.BaseExpression]:
-        """What is passed for each parameter."""
-        names = [parameter.name.value for parameter in self.read.function.params.params]
-        return {name: element.value for name, element in zip(names, self.passed.elements, strict=True)}
+        return dict(zip(self.read.parameters, entries(self.passed), strict=True))
 
     @property
     def line(self) -> int:
-        return self.read.place(self.call).line
+        return self.read.line(self.call)
 
 
 @dataclass(frozen=True)
@@ -57,14 +55,14 @@ def launch_calls(read: KernelSource) -> tuple[LaunchCall, ...] | Skipped:
         return Skipped("the kernel's parameters are not all plain ones")
     if any(parameter.default is not None for parameter in parameters.params):
         return Skipped("a parameter of the kernel has a default")
-    kernel = read.function.name.value
-    calls = [call for call in read.calls("launch", within=read.module) if launched_kernel(call) == kernel]
+    kernel = read.name
+    calls = launches(read)
     if not calls:
         return Skipped(f"the file has no ct.launch of {kernel}")
     launched = [positional(call)[2] for call in calls]
     for name in name_nodes(read.module):
         if name.value == kernel and name not in (*launched, read.function.name):
-            return Skipped(f"line {read.place(name).line} uses {kernel} otherwise than in ct.launch")
+            return read.refused(name, f"uses {kernel} otherwise than in ct.launch")
     found = [_launch_call(read, call) for call in calls]
     refused = next((each for each in found if isinstance(each, Skipped)), None)
     return refused or tuple(each for each in found if isinstance(each, LaunchCall))
@@ -97,10 +95,8 @@ def with_argument(
 
 
 def _launch_call(read: KernelSource, call: cst.Call) -> LaunchCall | Skipped:
-    line, values = read.place(call).line, positional(call)
-    statement: cst.CSTNode = call
-    while not isinstance(statement, cst.SimpleStatementLine | cst.Module | cst.Lambda | cst.SimpleStatementSuite):
-        statement = read.parents[statement]
+    line, values = read.line(call), positional(call)
+    statement = read.around(call, cst.SimpleStatementLine, cst.Module, cst.Lambda, cst.SimpleStatementSuite)
     if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) > 1:
         return Skipped(f"line {line}: the launch is no statement on a line of its own")
     passed = values[3] if len(values) > 3 else None

@@ -12,7 +12,7 @@ import libcst as cst
 
 from ..base import Skipped
 from ..syntax.bindings import name_nodes, names_in
-from ..syntax.kernel_source import KernelSource, argument, dotted, nodes
+from ..syntax.kernel_source import KernelSource, argument, dotted, last_name, nodes
 from .wrapper import Wrapper, module_nodes
 
 TUNERS = ("exhaustive_search", "autotune_launch")
@@ -47,7 +47,7 @@ class Site:
 
 def launch_sites(read: KernelSource) -> tuple[Site, ...] | Skipped:
     """Every launch of the kernel in its file, or why one cannot be read."""
-    kernel = read.function.name.value
+    kernel = read.name
     found: list[tuple[Wrapper, cst.Call]] = []
     understood: list[cst.CSTNode] = []
     unknown: list[cst.Call] = []
@@ -60,7 +60,7 @@ def launch_sites(read: KernelSource) -> tuple[Site, ...] | Skipped:
             unknown.append(call)
         elif kernel in kernels:
             if kernels != {kernel}:
-                return _at(read, call, f"launches {kernel} or another kernel")
+                return read.refused(call, f"launches {kernel} or another kernel")
             found.append((wrapper, call))
             understood.append(launched)
     stray = _strays(read, understood, unknown)
@@ -79,7 +79,7 @@ def _launches(read: KernelSource) -> Iterator[tuple[cst.Call, cst.BaseExpression
     """Every launch and search in the file with what it launches."""
     for call in nodes(read.module, cst.Call):
         name = read.names.resolve(call.func)
-        searched = (dotted(call.func) or "").rpartition(".")[2] in TUNERS
+        searched = last_name(call.func) in TUNERS
         if name != "launch" and not searched:
             continue
         launched = argument(call, 3 if searched else 2, "kernel")
@@ -142,7 +142,7 @@ def _site(read: KernelSource, wrapper: Wrapper, call: cst.Call, launches: list[c
     for expression, what in zip(_written(read, call), ("a grid", "arguments"), strict=True):
         value = wrapper.tuple_of(expression, call)
         if value is None or any(isinstance(element, cst.StarredElement) for element in value.elements):
-            return _at(read, call, f"launches the kernel with {what} not written out as a tuple")
+            return read.refused(call, f"launches the kernel with {what} not written out as a tuple")
         found.append(value)
     grid, arguments = found
     written, passed = _written(read, call)
@@ -151,7 +151,7 @@ def _site(read: KernelSource, wrapper: Wrapper, call: cst.Call, launches: list[c
     if not own[0]:
         moved = all(wrapper.same((axis.value, grid), (axis.value, call)) for axis in grid.elements)
         if not isinstance(written, cst.Name) or not moved:
-            return _at(read, call, "takes its grid from a function or name that something else uses")
+            return read.refused(call, "takes its grid from a function or name that something else uses")
         slot = written
     return Site(wrapper, call, grid, arguments, slot, own[1])
 
@@ -165,7 +165,7 @@ def _written(read: KernelSource, call: cst.Call) -> tuple[cst.BaseExpression | N
 
 def _strays(read: KernelSource, launched: list[cst.CSTNode], unknown: list[cst.Call]) -> Skipped | None:
     """Why the kernel may be launched at a place that is not understood."""
-    kernel = read.function.name.value
+    kernel = read.name
     for name in module_nodes(read, cst.Name):
         parent = read.parents[name]
         if name.value != kernel or name is read.function.name:
@@ -179,11 +179,11 @@ def _strays(read: KernelSource, launched: list[cst.CSTNode], unknown: list[cst.C
         helper = passed and (dotted(cst.ensure_type(read.parents[parent], cst.Call).func) or "").endswith(HINTS)
         named = isinstance(parent, cst.Assign) and parent.value is name
         if not (hinted or helper or named or any(name in name_nodes(e) for e in launched)):
-            return _at(read, name, f"uses {kernel} in a way that is not understood")
+            return read.refused(name, f"uses {kernel} in a way that is not understood")
         wrapper = Wrapper.around(read, name)
         if isinstance(wrapper, Wrapper) and any(wrapper.holds(call) for call in unknown):
-            line = read.place(next(call for call in unknown if wrapper.holds(call))).line
-            return Skipped(f"line {line} may launch {kernel}, which cannot be told from the file")
+            call = next(call for call in unknown if wrapper.holds(call))
+            return read.refused(call, f"may launch {kernel}, which cannot be told from the file")
     return None
 
 
@@ -192,7 +192,3 @@ def _defines(read: KernelSource, name: str) -> bool:
     functions = [f for f in module_nodes(read, cst.FunctionDef) if f.name.value == name]
     assigned = any(name in names_in(target) for target in module_nodes(read, cst.AssignTarget))
     return len(functions) == 1 and not assigned
-
-
-def _at(read: KernelSource, node: cst.CSTNode, what: str) -> Skipped:
-    return Skipped(f"line {read.place(node).line} {what}")

@@ -2,7 +2,7 @@
 
 import libcst as cst
 
-from ..syntax.kernel_source import argument, dotted
+from ..syntax.kernel_source import argument, dotted, last_name
 from ..syntax.kernel_view import code
 
 SIGNS: dict[type[cst.BaseBinaryOp], str] = {cst.Add: "+", cst.Subtract: "-", cst.Multiply: "*", cst.FloorDivide: "//"}
@@ -14,7 +14,7 @@ def rounded_up(expression: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.
     Sizes are below 2**31, so a float64 quotient that is no integer is never rounded to one.
     """
     match expression:
-        case cst.Call() if (dotted(expression.func) or "").rpartition(".")[2] in ("cdiv", "ceil_div", "div_up"):
+        case cst.Call() if last_name(expression.func) in ("cdiv", "ceil_div", "div_up"):
             one, other = argument(expression, 0, "x"), argument(expression, 1, "y")
             return None if one is None or other is None else (one, other)
         case cst.Call(args=[cst.Arg(value=cst.BinaryOperation(left=a, operator=cst.Divide(), right=b))]) if dotted(

@@ -12,7 +12,7 @@ import libcst as cst
 from kdiag.records import Launch
 
 from ..base import Skipped
-from ..syntax.kernel_source import integer, nodes
+from ..syntax.kernel_source import holds, integer, nodes
 from ..syntax.kernel_view import code
 from ..syntax.operands import operand
 from .extra_argument import LaunchCall
@@ -139,7 +139,7 @@ class _Writer:
     def _simple(self, expression: cst.BaseExpression, what: str) -> str:
         """The expression's text, if it can be evaluated once more."""
         calls = [call for call in nodes(expression, cst.Call) if self._launch.read.names.resolve(call.func) != "cdiv"]
-        if calls or any(True for _ in nodes(expression, cst.NamedExpr)):
+        if calls or holds(expression, cst.NamedExpr):
             raise NotWritable(f"`{code(expression)}`, passed for {what}, would be computed twice")
         return code(expression)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from ..syntax.bindings import bound_names, name_nodes, names_in
-from ..syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
+from ..syntax.kernel_source import KernelSource, argument, dotted, holds, method, nodes, positional
 from .launch_site import LaunchSite
 from .tile_constant import TileConstant
 from .tile_visible import shows_size
@@ -76,7 +76,7 @@ class _Trail:
             elif (names := self._named(part, below)) is not None:
                 return [(name, MADE if isinstance(part, cst.If | cst.While) else kind) for name in names]
             if kind == LOST or not isinstance(part, CARRIES):
-                line = self._read.place(part).line
+                line = self._read.line(part)
                 if isinstance(part, cst.Assert | cst.If):
                     raise Stray(f"line {line} demands something of {use.value}")
                 raise Stray(f"line {line} makes more of {use.value}, which follows the size, than a number of tiles")
@@ -88,7 +88,7 @@ class _Trail:
         match part:
             case cst.Raise() | cst.AssignTarget() | cst.FunctionDef():
                 return []
-            case cst.If() | cst.While() if not any(True for _ in nodes(part.body, cst.Raise)):
+            case cst.If() | cst.While() if not holds(part.body, cst.Raise):
                 return [name.value for name in bound_names(part)]
             case cst.Return() if (inner := self._read.around(part, cst.FunctionDef)) is not self._function:
                 return [] if inner is None else [inner.name.value]
@@ -105,7 +105,7 @@ class _Trail:
 
     def _given(self, call: cst.Call, below: cst.CSTNode, kind: int) -> int | None:
         """The kind of what a call gives; None where it ends there."""
-        name = call.func.attr.value if isinstance(call.func, cst.Attribute) else dotted(call.func) or ""
+        name = method(call) or dotted(call.func) or ""
         divides = "div" in name and name not in ("div", "div_")
         if name in PRINTED:
             return None
@@ -125,7 +125,7 @@ def _into_kernel(site: LaunchSite, kinds: dict[str, int], parameter: str) -> Non
     if not isinstance(passed, cst.Tuple):
         return
     arrays = {dotted(argument(call, 0, "array")) for call in nodes(site.read.function, cst.Call)}
-    names = [each.name.value for each in site.read.function.params.params]
+    names = site.read.parameters
     same = {site.read.text(e.value) for name, e in zip(names, passed.elements, strict=False) if name == parameter}
     for name, element in zip(names, passed.elements, strict=False):
         following = [kinds[one] for one in names_in(element) if one in kinds]
@@ -147,7 +147,7 @@ def outside_functions(read: KernelSource, names: set[str], chain: tuple[str, ...
         part = read.around(use, *SCOPES)
         passes_on = isinstance(part, cst.Param) and part.name.value in chain
         if not passes_on and not (part and _assigns_plainly(read, part)):
-            return f"line {read.place(use).line} uses {use.value} outside of every function, and not only to assign it"
+            return f"line {read.line(use)} uses {use.value} outside of every function, and not only to assign it"
     return None
 
 

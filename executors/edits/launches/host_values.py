@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from ..syntax.bindings import Binding
-from ..syntax.kernel_source import KernelSource, dotted, integer, nodes, positional
+from ..syntax.kernel_source import KernelSource, dotted, integer, method, nodes, positional
 from ..syntax.kernel_view import code
 from ..syntax.operands import operand
 from .grid import Site
@@ -32,15 +32,12 @@ class HostValues:
         self._read = read
         self._wrapper: Wrapper = site.wrapper
         self._tile = tile
-        names = [parameter.name.value for parameter in read.function.params.params]
+        names = read.parameters
         self._passed: list[tuple[str, Value]] = [
             (name, (value, site.arguments)) for name, value in zip(names, site.passed, strict=False)
         ]
         self._arrays = frozenset(arrays)
-        self._reshaped = any(
-            isinstance(call.func, cst.Attribute) and call.func.attr.value in CHANGE_SHAPE
-            for call in nodes(self._wrapper.function, cst.Call)
-        )
+        self._reshaped = any(method(call) in CHANGE_SHAPE for call in nodes(self._wrapper.function, cst.Call))
 
     def in_kernel(self, expression: cst.BaseExpression, place: cst.CSTNode, steps: int = 0) -> str | None:
         """The expression in the kernel's words; None where the kernel cannot compute it from what it is given."""

@@ -14,7 +14,7 @@ class LaunchSite:
         self.read = read
         self.launch = launch
         self.wrapper = read.around(launch, cst.FunctionDef)
-        self.bindings = Bindings(self.wrapper, read.parents, read.positions) if self.wrapper is not None else None
+        self.bindings = Bindings(self.wrapper, read) if self.wrapper is not None else None
 
     def passed(self, parameter: str) -> cst.BaseExpression | Skipped:
         """The expression in the launch's tuple of arguments."""
@@ -24,7 +24,7 @@ class LaunchSite:
             isinstance(element, cst.StarredElement) for element in passed.elements
         ):
             return Skipped("the arguments of ct.launch are not written out as a tuple")
-        names = [p.name.value for p in self.read.function.params.params]
+        names = self.read.parameters
         at = names.index(parameter)
         if at >= len(passed.elements):
             return Skipped(f"ct.launch passes nothing for {parameter}")
@@ -107,7 +107,7 @@ def _items(expression: cst.BaseExpression | cst.BaseAssignTargetExpression) -> l
     return [element.value for element in expression.elements]
 
 
-def launched_kernel(call: cst.Call) -> str | None:
-    """The name under which a ct.launch gets its kernel; None where it is no plain name."""
-    values = positional(call)
-    return dotted(values[2]) if len(values) > 2 else None
+def launches(read: KernelSource) -> list[cst.Call]:
+    """The calls of ct.launch in the file that get the kernel by its name."""
+    every = read.calls("launch", within=read.module)
+    return [call for call in every if [dotted(value) for value in positional(call)[2:3]] == [read.name]]

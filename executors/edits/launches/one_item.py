@@ -7,7 +7,7 @@ import libcst as cst
 from ..base import Applied, Outcome, Skipped
 from ..syntax.bindings import name_nodes, names_bound, names_in
 from ..syntax.kernel_source import integer, nodes
-from ..syntax.kernel_view import KernelView, code
+from ..syntax.kernel_view import KernelView, assignment, code
 from ..syntax.rewriting import Change, rewrite, statement, to
 from .blocks import ATOMICS, BLOCK, BLOCKS, arrays, foreign_calls, independence, strided_loop
 from .canonical import Canonical
@@ -35,13 +35,12 @@ def one_item_per_block(view: KernelView) -> Outcome:
         first, *others = site.grid.elements
         grid = site.grid.with_changes(elements=[first.with_changes(value=items), *others])
         changes[site.grid_slot] = to(grid)
-    source = cst.ensure_type(rewrite(view.source.module, changes), cst.Module).code
-    return Applied(source, view.source.place(loop))
+    return Applied(rewrite(view.source.module, changes).code, view.source.place(loop))
 
 
 def _refusal(view: KernelView, loop: cst.For) -> Skipped | None:
     """Why an iteration needs more than its item, or the kernel does more than its loop."""
-    line = view.source.place(loop).line
+    line = view.source.line(loop)
     block = isinstance(loop.body, cst.IndentedBlock)
     if not block or loop is not view.source.function.body.body[-1] or loop.orelse is not None:
         return Skipped(f"line {line}: the loop over items is not the last statement of the kernel")
@@ -52,7 +51,7 @@ def _other_use(view: KernelView, loop: cst.For) -> Skipped | None:
     """Where the number of the block, or of all blocks, is used for more than the loop."""
     start, _, step = _range(loop)
     if not all(_is_of_x(view, view.resolve(e, loop)[0], m) for e, m in ((start, BLOCK), (step, BLOCKS))):
-        line = view.source.place(loop).line
+        line = view.source.line(loop)
         return Skipped(f"line {line}: the loop does not go from ct.bid(0) in strides of ct.num_blocks(0)")
     if len(view.source.calls(BLOCK, BLOCKS)) != 2:
         return Skipped("the kernel uses the number of its block, or of all blocks, for more than the loop")
@@ -70,18 +69,18 @@ def _connection(view: KernelView, loop: cst.For) -> Skipped | None:
     for other in read.function.body.body[:-1]:
         before |= names_bound(other)
         for call in read.calls("store", "scatter", *ATOMICS, within=other):
-            return Skipped(f"line {read.place(call).line} writes once for each block")
+            return read.refused(call, "writes once for each block")
     carried = sorted(before & names_bound(loop))
     if carried:
-        return Skipped(f"line {read.place(loop).line}: {carried[0]} goes from one item to the next")
+        return Skipped(f"line {read.line(loop)}: {carried[0]} goes from one item to the next")
     for jump in (*nodes(loop, cst.Break), *nodes(loop, cst.Continue), *nodes(loop, cst.Return)):
-        return Skipped(f"line {read.place(jump).line} leaves an iteration early")
+        return read.refused(jump, "leaves an iteration early")
     return None
 
 
 def _items(view: KernelView, loop: cst.For, site: Site) -> cst.BaseExpression | Skipped:
     """The host's number of items: what the grid takes the least of besides the blocks that run at once."""
-    line = view.source.place(site.call).line
+    line = view.source.line(site.call)
     first, *others = site.axes
     if any(integer(axis) != 1 for axis in others):
         return Skipped(f"line {line}: the grid has more than one axis")
@@ -124,12 +123,8 @@ def _unrolled(view: KernelView, loop: cst.For) -> Change:
 
 def _is_for(view: KernelView, line: cst.BaseStatement, unused: Sequence[str]) -> bool:
     """Whether a statement, without any comment, only names what the loop alone used."""
-    match line:
-        case cst.SimpleStatementLine(
-            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=cst.Call() as value)]
-        ):
-            return name in unused and view.is_call(value, BLOCK, BLOCKS) and "#" not in code(line)
-    return False
+    name, value = assignment(line) or ("", line)
+    return name in unused and view.is_call(value, BLOCK, BLOCKS) and "#" not in code(line)
 
 
 def _is_of_x(view: KernelView, expression: cst.BaseExpression, member: str) -> bool:

@@ -40,11 +40,10 @@ class ResidentGrid:
         for site in self.sites:
             tensor = self._tensor(site)
             if tensor is None:
-                line = self.read.place(site.call).line
-                return Skipped(f"line {line} passes no tensor by a name that tells the device of the launch")
+                return self.read.refused(site.call, "passes no tensor by a name that tells the device of the launch")
             place = self.read.statement(site.grid_slot)
             if not isinstance(self.read.parents[place], cst.IndentedBlock):
-                return Skipped(f"line {self.read.place(place).line} shares its line with the block around it")
+                return self.read.refused(place, "shares its line with the block around it")
             query = f"{torch}.cuda.get_device_properties({tensor}).{SM_COUNT}"
             asked = _asked_before(site.wrapper, query, site.grid_slot)
             sm_count = asked or fresh_name(self.read, "sm_count")
@@ -76,7 +75,7 @@ class ResidentGrid:
         if not self.added:
             return {}
         where = self.read.statement(site.grid_slot), self.read.statement(site.arguments)
-        line = self.read.place(site.call).line
+        line = self.read.line(site.call)
         if not site.own_arguments:
             return Skipped(f"line {line}: the kernel cannot count its items, and its arguments are used elsewhere")
         if site.wrapper.closure(site.grid) or site.wrapper.closure(site.arguments):
@@ -98,7 +97,7 @@ class ResidentGrid:
 
     def _tensor(self, site: Site) -> str | None:
         """The device of an argument that is an array and has one value at the grid and at the arguments."""
-        parameters = [p.name.value for p in self.read.function.params.params]
+        parameters = self.read.parameters
         here = self.read.statement(site.grid_slot)
         for name, value in zip(parameters, site.passed, strict=False):
             if name in self.arrays:

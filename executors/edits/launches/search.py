@@ -7,7 +7,7 @@ from functools import lru_cache
 import libcst as cst
 
 from ..syntax.bindings import name_nodes, names_in
-from ..syntax.kernel_source import KernelSource, argument, dotted, keyword, nodes, positional
+from ..syntax.kernel_source import KernelSource, argument, dotted, keyword, last_name, nodes, positional
 from .launch_site import LaunchSite
 from .tile_constants import constant_parameters
 
@@ -51,7 +51,7 @@ def legacy_searches(read: KernelSource) -> list[cst.Call]:
 
 def is_tuned(read: KernelSource) -> bool:
     """Whether a tuner gets the kernel, or the launch goes through kernel objects that are made from it."""
-    kernel = read.function.name.value
+    kernel = read.name
     given = [keyword(call, "kernel") for call in nodes(read.module, cst.Call)]
     return (
         any(
@@ -59,7 +59,7 @@ def is_tuned(read: KernelSource) -> bool:
             for call in nodes(read.module, cst.Call)
             if (dotted(call.func) or "").endswith("replace_hints")
         )
-        or any(_names(named.value, kernel) for named in given if named is not None)
+        or any(dotted(named.value) == kernel for named in given if named is not None)
         or bool(_tuners(read, SEARCH) or _tuners(read, LEGACY))
     )
 
@@ -69,8 +69,7 @@ def plain_launches(read: KernelSource) -> list[cst.Call]:
     return [
         call
         for call in read.calls("launch", within=read.module)
-        if len(values := positional(call)) > 2
-        and dotted(local_value(read, values[2], call)) == read.function.name.value
+        if len(values := positional(call)) > 2 and dotted(local_value(read, values[2], call)) == read.name
     ]
 
 
@@ -98,7 +97,7 @@ def not_read_only(read: KernelSource) -> tuple[int, ...]:
 
 def constants(read: KernelSource) -> tuple[int, ...]:
     """The positions of the `ct.Constant` parameters."""
-    names = [parameter.name.value for parameter in read.function.params.params]
+    names = read.parameters
     return tuple(names.index(name) for name in constant_parameters(read))
 
 
@@ -120,17 +119,12 @@ def module_functions(read: KernelSource) -> dict[str, cst.FunctionDef]:
 
 
 def _tuners(read: KernelSource, tuner: str) -> list[cst.Call]:
-    kernel = read.function.name.value
+    kernel = read.name
     return [
         call
         for call in nodes(read.module, cst.Call)
-        if (dotted(call.func) or "").rpartition(".")[2] == tuner
-        and _names(argument(call, 3 if tuner == SEARCH else 2, "kernel"), kernel)
+        if last_name(call.func) == tuner and dotted(argument(call, 3 if tuner == SEARCH else 2, "kernel")) == kernel
     ]
-
-
-def _names(expression: cst.BaseExpression | None, kernel: str) -> bool:
-    return expression is not None and dotted(expression) == kernel
 
 
 def _only_read(read: KernelSource, function: cst.FunctionDef, name: str, depth: int) -> bool:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from ..base import Skipped
 from ..syntax.bindings import Bindings, names_in
-from ..syntax.kernel_source import KernelSource, dotted, integer, keyword, nodes
+from ..syntax.kernel_source import KernelSource, dotted, integer, keyword, last_name, nodes
 from .search import SEARCH, Search, module_functions, searches
 
 ROWS, COLUMNS = re.compile(r"(TILE|BLOCK)(_SIZE)?_M"), re.compile(r"(TILE|BLOCK)(_SIZE)?_N")
@@ -47,13 +47,13 @@ def spaces(read: KernelSource) -> list[Space] | Skipped:
     """The search spaces of a kernel's searches, or why there is none that can be read."""
     given = [(found.space, found.call, found.function) for found in searches(read)] or _candidates(read)
     if not given:
-        return Skipped(f"the file has no ct.tune.exhaustive_search of {read.function.name.value}")
+        return Skipped(f"the file has no ct.tune.exhaustive_search of {read.name}")
     found = []
     for expression, call, function in given:
         made = _constructions(read, expression, call)
         names = {dotted(one.func) or "" for one in made}
         if len(names) != 1:
-            line = read.place(expression).line
+            line = read.line(expression)
             return Skipped(f"line {line}: the configurations are not made by one class of named fields")
         fields = _fields(read, made)
         found.append(Space(expression, function, names.pop(), fields, call))
@@ -70,7 +70,7 @@ def constructor(read: KernelSource, found: Sequence[Search]) -> Constructor | No
 
 def _candidates(read: KernelSource) -> list[tuple[cst.BaseExpression, cst.Call, cst.FunctionDef]]:
     """Spaces that a record hands to the search together with the kernel: `Candidate(kernel=k, configs=...)`."""
-    kernel = read.function.name.value
+    kernel = read.name
     found = []
     for call in nodes(read.module, cst.Call):
         named, space = keyword(call, "kernel"), keyword(call, "configs")
@@ -113,7 +113,7 @@ def _assigned(function: cst.FunctionDef | None, expression: cst.BaseExpression) 
 def _constructs(call: cst.Call, classes: set[str]) -> bool:
     name = dotted(call.func) or ""
     named = bool(call.args) and all(a.keyword is not None for a in call.args)
-    return named and (name.rpartition(".")[2] == "SimpleNamespace" or name in classes)
+    return named and (last_name(call.func) == "SimpleNamespace" or name in classes)
 
 
 def _classes(read: KernelSource) -> set[str]:
@@ -161,7 +161,7 @@ def _values(read: KernelSource, expression: cst.BaseExpression) -> frozenset[int
         return None
     over: cst.BaseExpression | None = None
     if function is not None:
-        bindings = Bindings(function, read.parents, read.positions)
+        bindings = Bindings(function, read)
         bound = bindings.reaching(expression.value, expression)
         if bound is not None and bound.value is not None:
             return _values(read, bound.value) if integer(bound.value) is not None else None

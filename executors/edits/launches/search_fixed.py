@@ -10,7 +10,7 @@ from kdiag.records import Safety, Scalar
 
 from ..base import Applied, Outcome, Skipped, Subject
 from ..hints import Hints, multiplies_matrices, present_value
-from ..syntax.kernel_source import KernelSource, integer, nodes, positional, read_kernel
+from ..syntax.kernel_source import KernelSource, holds, integer, nodes, positional, read_kernel
 from .accumulators import accumulator_fits
 from .search import constants, is_tuned, not_read_only, on_current_stream, plain_launches, top_statement
 from .search_template import Tuned, insert, missing, text
@@ -53,7 +53,7 @@ def search_instead(subject: Subject, variant: str) -> Outcome:
     changes = missing(read, tuned.names) or _changes(read, launches, tuned, space.sizes)
     if isinstance(changes, Skipped):
         return changes
-    first = min(launches, key=lambda call: read.place(call).line)
+    first = min(launches, key=read.line)
     source = insert(read.module, top_statement(read, first), text(tuned), changes)
     return Applied(source, read.place(first), safety=space.safety, warnings=_warnings(read, len(space.rows)))
 
@@ -67,7 +67,7 @@ def _warnings(read: KernelSource, count: int) -> tuple[str, ...]:
 
 def _reasons(read: KernelSource, launches: list[cst.Call]) -> Iterator[str]:
     """Why the kernel cannot be searched, whatever the space; the first reason is the one to give."""
-    kernel = read.function.name.value
+    kernel = read.name
     if is_tuned(read):
         yield f"the launch of {kernel} is tuned already"
     if not isinstance(read.parents[read.function], cst.Module):
@@ -75,7 +75,7 @@ def _reasons(read: KernelSource, launches: list[cst.Call]) -> Iterator[str]:
     if not launches:
         yield f"the file has no ct.launch of {kernel} by name"
     for call in launches:
-        line = f"line {read.place(call).line}:"
+        line = f"line {read.line(call)}:"
         if not isinstance(read.parents[call], cst.Expr) or not len(positional(call)) == len(call.args) == 4:
             yield f"{line} ct.launch is not a statement of its own with four plain arguments"
         if not on_current_stream(read, call):
@@ -91,7 +91,7 @@ def _reasons(read: KernelSource, launches: list[cst.Call]) -> Iterator[str]:
 def _waits(read: KernelSource) -> bool:
     """Whether a `while` loop of the kernel looks at memory that other blocks change."""
     atomic = [call for call in nodes(read.module, cst.Call) if "atomic_" in (read.names.resolve(call.func) or "")]
-    return bool(atomic) and any(True for _ in nodes(read.module, cst.While))
+    return bool(atomic) and holds(read.module, cst.While)
 
 
 def _space(subject: Subject, read: KernelSource, variant: str) -> _Space | Skipped:
@@ -144,7 +144,7 @@ def _changes(
     for call in launches:
         stream, grid, kernel, arguments = call.args
         if isinstance(kernel.comma, cst.Comma) and "#" in read.text(kernel.comma):
-            return Skipped(f"line {read.place(kernel).line}: a comment stands behind the kernel's name")
+            return Skipped(f"line {read.line(kernel)}: a comment stands behind the kernel's name")
         if found is not None:
             parts = followed(read, call, found)
             if isinstance(parts, Skipped):

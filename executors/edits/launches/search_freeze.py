@@ -13,7 +13,8 @@ from kdiag.records import ArrayArgument, Launch, Scalar
 
 from ..base import Applied, Outcome, Skipped, Subject
 from ..syntax.bindings import name_nodes
-from ..syntax.kernel_source import KernelSource, dotted, nodes, positional, read_kernel
+from ..syntax.kernel_source import KernelSource, dotted, holds, nodes, positional, read_kernel
+from ..syntax.kernel_view import assignment
 from .search import Search, local_value, searches, top_statement
 from .search_configurations import constructor
 from .search_template import insert, missing
@@ -52,7 +53,7 @@ def freeze(subject: Subject, settings: Configuration) -> Outcome:
     changes = missing(read, (constant,)) or _changes(read, found, constant, arrays)
     if isinstance(changes, Skipped):
         return changes
-    first = min((place.call for place in found), key=lambda node: read.place(node).line)
+    first = min((place.call for place in found), key=read.line)
     text = _text(subject, constant, made, by_shape)
     source = insert(read.module, top_statement(read, first), text, changes)
     warning = f"the configuration is the one for {subject.target}; a card without it in its space searches as before"
@@ -87,7 +88,6 @@ def _shapes(launch: Launch) -> tuple[tuple[int, ...], ...]:
 
 
 def _arrays(launches: Sequence[Launch]) -> frozenset[str]:
-    """The kernel's array parameters."""
     arguments = [argument for launch in launches for argument in launch.arguments]
     return frozenset(argument.name for argument in arguments if isinstance(argument, ArrayArgument))
 
@@ -111,7 +111,7 @@ def _changes(
 
 def _place(read: KernelSource, search: Search) -> _Place | Skipped:
     """The two statements, provided that nothing else looks at the search's result and the space can be asked twice."""
-    line = read.place(search.call).line
+    line = read.line(search.call)
     assigned = read.parents[search.call]
     if not isinstance(assigned, cst.Assign) or len(assigned.targets) != 1:
         return Skipped(f"line {line}: the result of the search is not assigned to a name")
@@ -123,18 +123,17 @@ def _place(read: KernelSource, search: Search) -> _Place | Skipped:
     result = dotted(assigned.targets[0].target)
     siblings = list(getattr(block, "body", ()))
     after = siblings[siblings.index(statement) + 1 :] if statement in siblings else []
-    taking = after[0] if after else None
+    taking = after[0] if after else statement
     uses = [use for use in name_nodes(search.function) if use.value == result]
     bound = [use for use in uses if isinstance(read.parents[use], cst.AssignTarget)]
-    match taking:
-        case cst.SimpleStatementLine(
-            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value)]
-        ) if dotted(value) == f"{result}.best.config" and len(uses) == 2 * len(bound):
-            if not _repeatable(read, search.space, search.call):
-                return Skipped(f"line {line}: the search space cannot be asked twice")
-            assert isinstance(statement, cst.With | cst.SimpleStatementLine)  # an assignment stands in one
-            return _Place(search, statement, taking, name)
-    return Skipped(f"line {line}: the best configuration is not taken in the statement after the search")
+    name, value = assignment(taking) or ("", None)
+    taken = dotted(value) == f"{result}.best.config" and len(uses) == 2 * len(bound)
+    if not taken or not isinstance(taking, cst.SimpleStatementLine):
+        return Skipped(f"line {line}: the best configuration is not taken in the statement after the search")
+    if not _repeatable(read, search.space, search.call):
+        return Skipped(f"line {line}: the search space cannot be asked twice")
+    assert isinstance(statement, cst.With | cst.SimpleStatementLine)  # an assignment stands in one
+    return _Place(search, statement, taking, name)
 
 
 def _repeatable(read: KernelSource, space: cst.BaseExpression, use: cst.Call) -> bool:
@@ -146,7 +145,7 @@ def _repeatable(read: KernelSource, space: cst.BaseExpression, use: cst.Call) ->
     for value in positional(space):
         plain = isinstance(value, cst.Name) and local_value(read, value, use) is value
         sequence = dotted(space.func) in ("list", "tuple") and isinstance(value, cst.Name) and not plain
-        if sequence or any(True for kind in (cst.NamedExpr, cst.Await) for _ in nodes(value, kind)):
+        if sequence or holds(value, cst.NamedExpr, cst.Await):
             return False
     return True
 
@@ -156,11 +155,11 @@ def _key(read: KernelSource, search: Search, arrays: frozenset[str]) -> str | Sk
     passed = search.args_fn.body if isinstance(search.args_fn, cst.Lambda) else _returned(search)
     if not isinstance(passed, cst.Tuple):
         return Skipped("the configurations differ by shape, and the arguments of the search are no plain tuple")
-    names = [parameter.name.value for parameter in read.function.params.params]
+    names = read.parameters
     shapes = []
     for name, element in zip(names, passed.elements, strict=False):
         if name in arrays and not isinstance(element.value, cst.Name):
-            line = read.place(element).line
+            line = read.line(element)
             return Skipped(f"line {line}: the configurations differ by shape, and {name} has no name here")
         if name in arrays:
             shapes.append(f"tuple({read.text(element.value)}.shape)")

@@ -46,7 +46,7 @@ def uses(read: KernelSource, space: Space) -> Uses:
         *(n for n in nodes(space.function, cst.Attribute) if n.attr.value == OCCUPANCY and n not in inside),
         *(t for t in strings if t.evaluated_value == OCCUPANCY and not isinstance(read.parents[t], cst.DictElement)),
     ]
-    line = min((read.place(node).line for node in others), default=None)
+    line = min(map(read.line, others), default=None)
     return Uses(searched, dictionary, parameter, launched, line)
 
 

@@ -6,7 +6,7 @@ The old tuner kept what it found by the shapes, types and strides of the argumen
 import libcst as cst
 
 from ..base import Applied, Outcome, Skipped, Subject
-from ..syntax.kernel_source import KernelSource, argument, dotted, keyword, nodes, read_kernel
+from ..syntax.kernel_source import KernelSource, argument, dotted, keyword, named, nodes, read_kernel, unpacks
 from .search import constants, legacy_searches, not_read_only, on_current_stream, top_statement
 from .search_template import COPY, insert, missing
 
@@ -32,10 +32,10 @@ def modernize(subject: Subject) -> Outcome:
     for call in found:
         reason = _refusal(read, call)
         if reason is not None:
-            return Skipped(f"line {read.place(call).line}: {reason}")
+            return Skipped(f"line {read.line(call)}: {reason}")
         changes[call] = _modern(call, function)
     changes |= dict.fromkeys(_unused_imports(read, found))
-    first = min(found, key=lambda call: read.place(call).line)
+    first = min(found, key=read.line)
     names = (subject.kernel, min(read.names.modules), function, cache)
     source = insert(read.module, top_statement(read, first), _text(read, names), changes)
     warning = "every configuration is tried, where autotune_launch drew at most max_iter (60) of them"
@@ -44,7 +44,7 @@ def modernize(subject: Subject) -> Outcome:
 
 def _refusal(read: KernelSource, call: cst.Call) -> str | None:
     """Why a call cannot be exchanged."""
-    if any(a.star for a in call.args):
+    if unpacks(call):
         return "the arguments of autotune_launch are unpacked"
     if not isinstance(read.parents[call], cst.Expr) or read.around(call, cst.FunctionDef) is None:
         return "the result of autotune_launch is used, or it stands outside every function"
@@ -63,14 +63,10 @@ def _refusal(read: KernelSource, call: cst.Call) -> str | None:
 
 def _modern(call: cst.Call, function: str) -> cst.Call:
     """The call of the launch function: the same arguments by name, without the kernel and what has no successor."""
-    tight = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
     places = dict(PARTS) | {0: "stream", 2: "kernel"}
-    named = [
-        given if given.keyword is not None else given.with_changes(keyword=cst.Name(places[at]), equal=tight)
-        for at, given in enumerate(call.args)
-    ]
+    every = [given if given.keyword is not None else named(given, places[at]) for at, given in enumerate(call.args)]
     dropped = ("kernel", *DROPPED)
-    kept = [given for given in named if given.keyword is None or given.keyword.value not in dropped]
+    kept = [given for given in every if given.keyword is None or given.keyword.value not in dropped]
     return call.with_changes(func=cst.Name(function), args=kept)
 
 

@@ -42,7 +42,7 @@ def change_space(subject: Subject, variant: str) -> Outcome:
         return body
     for space in found:
         changes[space.expression] = cst.Call(cst.Name(name), [cst.Arg(space.expression)])
-    first = min((space.expression for space in found), key=lambda node: read.place(node).line)
+    first = min((space.expression for space in found), key=read.line)
     text = _HELPER.format(name=name, capability=capability, target=subject.target, kernel=subject.kernel, **body)
     source = insert(read.module, top_statement(read, first), text, changes)
     return Applied(source, read.place(first), warnings=(body["warning"],))

@@ -81,7 +81,7 @@ def followed(read: KernelSource, launch: cst.Call, found: Sizes) -> Followed | S
     """Grid and arguments as functions of the sizes, provided that nothing else in the wrapper follows them."""
     wrapper = read.around(launch, cst.FunctionDef)
     assert wrapper is not None  # the caller has refused launches outside functions
-    bindings = Bindings(wrapper, read.parents, read.positions)
+    bindings = Bindings(wrapper, read)
     trail = _Trail(read, launch, bindings, set(found.names))
     values = positional(launch)
     grid, arguments = trail.written_out(values[1]), trail.written_out(values[3])
@@ -111,7 +111,7 @@ class _Trail:
             binding = self._bindings.reaching(name.value, self._launch)
             value = binding.value if binding is not None else None
             if binding is None or value is None or depth > 4 or not _is_pure(value):
-                line = self._read.place(name).line
+                line = self._read.line(name)
                 return Skipped(f"line {line}: {name.value} follows the tile size in a way that cannot be repeated")
             inner = self.written_out(value, depth + 1)
             if isinstance(inner, Skipped):
@@ -129,7 +129,7 @@ class _Trail:
             uses = [use for use in name_nodes(wrapper.body) if use.value == name]
             outer = next((use for use in uses if use not in inside and not self._binds(use, name)), None)
             if outer is not None:
-                line = self._read.place(outer).line
+                line = self._read.line(outer)
                 return Skipped(f"line {line}: {name} decides more than the grid and the arguments of the launch")
             if not self._bindings.is_global(name):
                 binding = self._bindings.reaching(name, self._launch)

@@ -12,7 +12,7 @@ import libcst as cst
 from ..accesses.tile_shapes import ELEMENTWISE
 from ..base import Skipped
 from ..syntax.bindings import name_nodes, names_in
-from ..syntax.kernel_source import KernelSource, argument, dotted, integer, nodes, positional
+from ..syntax.kernel_source import KernelSource, argument, dotted, integer, method, nodes, positional
 from .blocks import called_functions
 from .launch_site import LaunchSite
 from .tile_constant import TileConstant
@@ -53,13 +53,12 @@ def _not_elementwise(read: KernelSource) -> str | None:
     for function in every:
         for kind in (cst.For, cst.While, cst.If, cst.IfExp, cst.Lambda):
             if (found := next(nodes(function.body, kind), None)) is not None:
-                return f"line {read.place(found).line} branches or loops"
+                return f"line {read.line(found)} branches or loops"
         for call in nodes(function.body, cst.Call):
             member, own = read.names.resolve(call.func), dotted(call.func)
-            method = isinstance(call.func, cst.Attribute) and call.func.attr.value == "astype"
-            known = member in ALLOWED or method or own in {f.name.value for f in every}
+            known = member in ALLOWED or method(call) == "astype" or own in {f.name.value for f in every}
             if not known:
-                return f"line {read.place(call).line} calls {own or 'a method'}, which is not known to be elementwise"
+                return f"line {read.line(call)} calls {own or 'a method'}, which is not known to be elementwise"
     reading = {dotted(argument(call, 0, "array")) for call in read.calls("gather")}
     writing = {dotted(argument(call, 0, "array")) for call in read.calls("scatter")}
     both = sorted(name for name in reading & writing if name)
@@ -98,7 +97,7 @@ def _grid_change(site: LaunchSite, constant: TileConstant, name: str) -> Changes
     spare = [integer(element.value) == 1 for element in grid.elements[1:]]
     (expression,) = constant.capped
     place = grid if isinstance(written, cst.Tuple) else _assignment(site, written)
-    after = site.read.place(place).line > site.read.place(constant.assignment).line
+    after = site.read.line(place) > site.read.line(constant.assignment)
     if not all(spare) or not after or _shared(site, written):
         return None
     if not site.bindings.same(expression, constant.assignment, place):

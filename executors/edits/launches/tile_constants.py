@@ -9,8 +9,8 @@ import libcst as cst
 
 from ..base import Skipped
 from ..syntax.bindings import names_in
-from ..syntax.kernel_source import KernelSource, dotted, nodes
-from .launch_site import LaunchSite, launched_kernel
+from ..syntax.kernel_source import KernelSource, dotted, last_name, nodes
+from .launch_site import LaunchSite, launches
 from .tile_constant import TileConstant
 from .tile_origin import origin
 from .tile_shapes import shapes
@@ -21,26 +21,24 @@ TUNERS = ("exhaustive_search", "autotune_launch")
 
 def tile_constants(read: KernelSource) -> dict[str, TileConstant | Skipped] | Skipped:
     """For each parameter that sizes a tile, its constant or why it cannot be edited; or why none can."""
-    kernel = read.function.name.value
-    every = read.calls("launch", within=read.module)
-    launches = [call for call in every if launched_kernel(call) == kernel]
-    if _is_tuned(read, launches):
+    kernel = read.name
+    found = launches(read)
+    if _is_tuned(read, found):
         return Skipped(f"the launch of {kernel} is autotuned")
-    if not launches:
+    if not found:
         return Skipped(f"the file has no ct.launch of {kernel}")
     sizes = {name for shape in shapes(read) for name in names_in(shape)}
     parameters = [p for p in constant_parameters(read) if p in sizes]
     if not parameters:
         return Skipped("no ct.Constant[int] parameter sizes a tile")
-    found = {parameter: _agreed(read, launches, parameter) for parameter in parameters}
-    return _unambiguous(found)
+    return _unambiguous({parameter: _agreed(read, found, parameter) for parameter in parameters})
 
 
 def _is_tuned(read: KernelSource, launches: list[cst.Call]) -> bool:
     """Whether a tuner gets the kernel, or every launch goes through a kernel object made from it."""
-    kernel = read.function.name.value
+    kernel = read.name
     for call in nodes(read.module, cst.Call):
-        name = (dotted(call.func) or "").rpartition(".")[2]
+        name = last_name(call.func)
         if name in TUNERS and kernel in names_in(call):
             return True
         if not launches and dotted(call.func) == f"{kernel}.replace_hints":

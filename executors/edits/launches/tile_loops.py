@@ -6,7 +6,8 @@ import libcst as cst
 
 from ..base import Skipped
 from ..syntax.bindings import Bindings, names_in
-from ..syntax.kernel_source import KernelSource, dotted, keyword, nodes
+from ..syntax.kernel_source import KernelSource, dotted, nodes
+from ..syntax.kernel_view import keyword_text
 from .launch_site import LaunchSite
 from .tile_origin import follows_data
 
@@ -14,7 +15,7 @@ EXTENTS = (".shape", ".size(", ".numel(", "len(")
 
 
 def counted_in_kernel(read: KernelSource, parameter: str) -> bool:
-    """Whether the kernel, or a function it hands the parameter to, counts tiles by it."""
+    """Whether the kernel counts tiles by the parameter."""
     return any(True for _ in counts(read, parameter))
 
 
@@ -25,10 +26,7 @@ def relies_on_multiples(site: LaunchSite, parameter: str) -> bool:
     array: a part of one, say, that the next block goes on with.
     """
     read = site.read
-    unchecked = any(
-        (given := keyword(call, "check_bounds")) is not None and dotted(given.value) == "False"
-        for call in nodes(read.function, cst.Call)
-    )
+    unchecked = any(keyword_text(call, "check_bounds") == "False" for call in nodes(read.function, cst.Call))
     return unchecked or any(not _is_extent(site, counted) for counted in counts(read, parameter))
 
 
@@ -70,8 +68,8 @@ def _is_extent(site: LaunchSite, counted: cst.CSTNode | None) -> bool:
     """Whether all that an expression is made of are numbers, tile sizes and extents of arrays."""
     if counted is None:
         return True
-    bindings = Bindings(site.read.function, site.read.parents, site.read.positions)
-    parameters = {p.name.value for p in site.read.function.params.params}
+    bindings = Bindings(site.read.function, site.read)
+    parameters = set(site.read.parameters)
     waiting, known = list(names_in(counted)), set[str]()
     if ".shape" in site.read.text(counted):
         return True

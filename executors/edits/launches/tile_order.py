@@ -199,7 +199,7 @@ def _of_launches(view: KernelView, quotient: _Divided, place: cst.CSTNode) -> st
         divisor = form.of_kernel(quotient.divisor, place)
         factors = _factors(grid)
         if divisor is None or divisor not in [form.of_host(factor, stands) for factor in factors]:
-            line = view.source.place(site.call).line
+            line = view.source.line(site.call)
             return Skipped(f"line {line}: the grid is not known to be whole rows of tiles")
     return f"{view.tile}.{BLOCKS}(0) // {code(quotient.divisor)}"
 

@@ -7,7 +7,7 @@ import libcst as cst
 
 from ..base import Skipped
 from ..syntax.bindings import names_in
-from ..syntax.kernel_source import dotted, integer, nodes
+from ..syntax.kernel_source import dotted, integer, last_name, nodes
 from .launch_site import LaunchSite
 from .tile_constant import TileConstant
 
@@ -46,7 +46,7 @@ def _followed(
             isinstance(target.target, cst.Name) for target in constant.assignment.targets
         )
         if not plain or not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
-            return Skipped(f"line {site.read.place(line).line} gives the size of {names[-1]} to other names too")
+            return Skipped(f"line {site.read.line(line)} gives the size of {names[-1]} to other names too")
         constant = replace(constant, chained=line)
     if isinstance(expression, cst.Integer):
         return _of_literal(constant, expression, chain)
@@ -85,7 +85,7 @@ def follows_data(expression: cst.BaseExpression) -> bool:
         return isinstance(expression.operator, cst.LeftShift) and integer(expression.left) == 1
     if not isinstance(expression, cst.Call):
         return False
-    name = (dotted(expression.func) or "").rpartition(".")[2]
+    name = last_name(expression.func)
     if name == "min":
         return len(expression.args) == 2 and any(follows_data(arg.value) for arg in expression.args)
     return "pow" in name.lower() and "2" in name and len(expression.args) == 1

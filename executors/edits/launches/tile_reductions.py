@@ -6,9 +6,9 @@ import libcst as cst
 
 from ..syntax.attribute_calls import is_unread
 from ..syntax.bindings import names_in
-from ..syntax.kernel_source import KernelSource, argument, nodes
+from ..syntax.kernel_source import KernelSource, argument, integer, method, nodes
 from .blocks import called_functions
-from .tile_loops import counts
+from .tile_loops import counted_in_kernel
 from .tile_shapes import shapes
 
 MEMBERS = ("sum", "max", "min", "prod", "cumsum", "cumprod", "argmax", "argmin", "reduce", "scan")
@@ -41,9 +41,9 @@ def reduced_uncombined(read: KernelSource, parameter: str) -> bool:
 
     They are combined where the kernel itself counts them: in a loop, or in what a loop has accumulated.
     """
-    if any(True for _ in counts(read, parameter)):
+    if counted_in_kernel(read, parameter):
         return any(not _combined(read, call) for call in _reductions(read))
-    axes = [_axis(call) for call in _reductions(read)]
+    axes = [integer(argument(call, 1, "axis")) for call in _reductions(read)]
     return any(axis is None or _sizes_axis(read, parameter, axis) for axis in axes)
 
 
@@ -51,10 +51,7 @@ def _reductions(read: KernelSource) -> Iterator[cst.Call]:
     """The calls that reduce: members of cuda.tile, and methods of a tile."""
     for function in (read.function, *called_functions(read)):
         for call in nodes(function, cst.Call):
-            member = read.names.resolve(call.func)
-            if member is None and isinstance(call.func, cst.Attribute):
-                member = call.func.attr.value
-            if member in MEMBERS:
+            if (read.names.resolve(call.func) or method(call)) in MEMBERS:
                 yield call
 
 
@@ -73,12 +70,6 @@ def _accumulated(loop: cst.For) -> Iterator[str]:
     for statement in nodes(loop, cst.Assign):
         for target in statement.targets:
             yield from names_in(target.target) & names_in(statement.value)
-
-
-def _axis(call: cst.Call) -> int | None:
-    """The literal axis of a reduction."""
-    written = argument(call, 1, "axis")
-    return written.evaluated_value if isinstance(written, cst.Integer) else None
 
 
 def _sizes_axis(read: KernelSource, parameter: str, axis: int) -> bool:

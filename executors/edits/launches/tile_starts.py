@@ -36,7 +36,7 @@ def rounded_start(read: KernelSource, parameter: str) -> str | None:
             for division in nodes(part, cst.BinaryOperation):
                 divides = isinstance(division.operator, cst.FloorDivide) and dotted(division.right) == parameter
                 if divides and not _is_multiple(numbers, division.left):
-                    return f"line {read.place(division).line} rounds down to tiles of {parameter} where to begin"
+                    return f"line {read.line(division)} rounds down to tiles of {parameter} where to begin"
     return None
 
 

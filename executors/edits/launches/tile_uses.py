@@ -86,7 +86,7 @@ def _literal_elsewhere(site: LaunchSite, constant: TileConstant) -> str | None:
         return None
     for literal in [literal for body in around for literal in nodes(body, cst.Integer)]:
         if literal.evaluated_value == constant.value and literal not in found and not _unrelated(site, literal):
-            line = read.place(literal).line
+            line = read.line(literal)
             return f"line {line} repeats the literal {constant.value} of {constant.name}"
     return None
 
@@ -154,19 +154,14 @@ def _derived(site: LaunchSite, name: str) -> set[str]:
 
 def _inside(site: LaunchSite, function: cst.FunctionDef) -> bool:
     """Whether a function is the kernel, the wrapper, or stands inside or around the wrapper, or binds the name itself."""
-    parent: cst.CSTNode | None = function
-    while parent is not None:
-        if parent in (site.read.function, site.wrapper):
-            return True
-        parent = site.read.parents.get(parent)
-    return False
+    return any(node in (site.read.function, site.wrapper) for node in (function, *site.read.above(function)))
 
 
 def _alone_in_wrapper(site: LaunchSite, constant: TileConstant, chain: tuple[str, ...]) -> TileConstant | Skipped:
     """The constant, unless its wrapper launches another kernel with it."""
     if site.wrapper is None:
         return constant
-    kernel = site.read.function.name.value
+    kernel = site.read.name
     for call in site.read.calls("launch", within=site.wrapper):
         launched = {name for argument in call.args for name in names_in(argument.value)}
         if kernel not in launched and any(_same(site, call, name) for name in set(chain) & _reached(site, call)):

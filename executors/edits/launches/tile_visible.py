@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from ..syntax.bindings import names_in
-from ..syntax.kernel_source import KernelSource, argument, dotted, nodes, positional
+from ..syntax.kernel_source import KernelSource, argument, dotted, entries, integer, nodes, positional
 from .tile_reductions import MEMBERS as REDUCTIONS
 from .tile_reductions import reduced_uncombined
 
@@ -115,7 +115,7 @@ class TileNumbers:
             shape, axis = argument(call, 2, "shape"), argument(call, 1, "axis")
             if not (isinstance(shape, cst.Tuple) and isinstance(axis, cst.Integer)):
                 return self._parameter in names_in(call)
-            sizes = [element.value for element in shape.elements][axis.evaluated_value :][:1]
+            sizes = entries(shape)[axis.evaluated_value :][:1]
             if any(self._parameter in names_in(size) for size in sizes):
                 return True
         return not calls and self._parameter in names_in(part)
@@ -134,8 +134,7 @@ class TileNumbers:
         return found
 
     def _axis(self, call: cst.Call) -> int | None:
-        axis = argument(call, 0, "axis") if self._read.names.resolve(call.func) == "bid" else None
-        return axis.evaluated_value if isinstance(axis, cst.Integer) else None
+        return integer(argument(call, 0, "axis")) if self._read.names.resolve(call.func) == "bid" else None
 
     def uses(self) -> Iterator[cst.CSTNode]:
         """What numbers tiles of the size: the index of a dimension that it sizes, and what it is multiplied with."""
@@ -162,18 +161,17 @@ def shows_size(read: KernelSource, parameter: str) -> str | None:
     """Why another tile size could give another result, with the line; None if nothing of that kind is seen."""
     numbers = TileNumbers(read, parameter)
     for call in nodes(read.function, cst.Call):
-        member, line = read.names.resolve(call.func) or "", read.place(call).line
+        member, line = read.names.resolve(call.func) or "", read.line(call)
         value = argument(call, *VALUE[member]) if member in VALUE else None
         values = positional(call)[2:] if member.startswith(ATOMIC) else [value] if value is not None else []
         if any(numbers.shows(part) for part in values):
             return f"line {line} writes the size {parameter} of a tile, its number or a place in it"
-        if member in ELEMENTS and (index := argument(call, 1, "indices")) is not None:
-            parts = [e.value for e in index.elements] if isinstance(index, cst.Tuple) else [index]
-            if any(_is_number(numbers, part) for part in parts):
-                return f"line {line} finds elements by the number of a tile of {parameter}"
+        index = argument(call, 1, "indices") if member in ELEMENTS else None
+        if index is not None and any(_is_number(numbers, part) for part in entries(index)):
+            return f"line {line} finds elements by the number of a tile of {parameter}"
     for index, size in tile_indices(read):
         if parameter not in names_in(size) and _is_number(numbers, index):
-            return f"line {read.place(index).line} finds another tile by the number of a tile of {parameter}"
+            return f"line {read.line(index)} finds another tile by the number of a tile of {parameter}"
     if numbers.axes and reduced_uncombined(read, parameter) and not _combines_atomically(read):
         return f"blocks reduce one tile of {parameter} each, so its size is part of the result"
     return _reversed(read, numbers, parameter) or _partial(read, numbers, parameter)
@@ -202,7 +200,7 @@ def _reversed(read: KernelSource, numbers: TileNumbers, parameter: str) -> str |
     for index, size in tile_indices(read):
         inside = any(read.names.resolve(call.func) == "num_blocks" for call in nodes(index, cst.Call))
         if inside and parameter in names_in(size) and numbers.shows(index):
-            return f"line {read.place(index).line} numbers tiles of {parameter} by the number of blocks"
+            return f"line {read.line(index)} numbers tiles of {parameter} by the number of blocks"
     return None
 
 
@@ -220,7 +218,7 @@ def _partial(read: KernelSource, numbers: TileNumbers, parameter: str) -> str | 
     for call in read.calls("store", "scatter"):
         value = argument(call, *VALUE[read.names.resolve(call.func) or "store"])
         if value is not None and _holds(read, value, held):
-            return f"line {read.place(call).line} writes a tile of {parameter} into which others were added"
+            return f"line {read.line(call)} writes a tile of {parameter} into which others were added"
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import TypeVar
 
 import libcst as cst
@@ -23,20 +24,15 @@ class Wrapper:
     def __init__(self, read: KernelSource, function: cst.FunctionDef) -> None:
         self.read = read
         self.function = function
-        self._bindings = Bindings(function, read.parents, read.positions)
+        self._bindings = Bindings(function, read)
 
     @staticmethod
     def around(read: KernelSource, node: cst.CSTNode) -> Wrapper | Skipped:
-        outermost, parent = None, read.parents.get(node)
-        while parent is not None:
-            outermost = parent if isinstance(parent, cst.FunctionDef) else outermost
-            parent = read.parents.get(parent)
-        if outermost is None:
-            return Skipped(f"line {read.place(node).line} stands outside every function")
-        return Wrapper(read, outermost)
+        functions = [parent for parent in read.above(node) if isinstance(parent, cst.FunctionDef)]
+        return Wrapper(read, functions[-1]) if functions else read.refused(node, "stands outside every function")
 
     def holds(self, node: cst.CSTNode) -> bool:
-        return self.function in self._ancestors(node)
+        return self.function in self.read.above(node)
 
     def is_global(self, name: str, place: cst.CSTNode) -> bool:
         """Whether a name at a place is none of the function's own."""
@@ -50,7 +46,7 @@ class Wrapper:
         deferred = [c for c in self._closures(place) if isinstance(c, cst.FunctionDef)]
         if binding is None or not deferred or self._bindings.is_bound_once(name):
             return binding
-        return binding if deferred[-1] in self._ancestors(binding.node) else None
+        return binding if deferred[-1] in self.read.above(binding.node) else None
 
     def resolve(self, expression: cst.BaseExpression, place: cst.CSTNode) -> Value:
         """What a name stands for, followed through plain assignments."""
@@ -88,7 +84,7 @@ class Wrapper:
         """Whether every assignment of a name, on whatever branch, is over before these places outside loops."""
         bound = [n for n in bound_names(self.function) if n.value == name]
         first = min(self.read.positions[place].start.line for place in places)
-        looped = any(isinstance(p, cst.For | cst.While) for place in places for p in self._ancestors(place))
+        looped = any(isinstance(p, cst.For | cst.While) for place in places for p in self.read.above(place))
         return not looped and all(self.read.positions[n].end.line < first for n in bound)
 
     def unpacked(self, name: str, place: cst.CSTNode) -> tuple[cst.BaseExpression, int, cst.CSTNode] | None:
@@ -154,19 +150,8 @@ class Wrapper:
         )
 
     def _closures(self, node: cst.CSTNode) -> list[cst.Lambda | cst.FunctionDef]:
-        around = []
-        for parent in self._ancestors(node):
-            if parent is self.function:
-                break
-            if isinstance(parent, cst.Lambda | cst.FunctionDef):
-                around.append(parent)
-        return around
-
-    def _ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        parent = self.read.parents.get(node)
-        while parent is not None:
-            yield parent
-            parent = self.read.parents.get(parent)
+        around = takewhile(lambda parent: parent is not self.function, self.read.above(node))
+        return [parent for parent in around if isinstance(parent, cst.Lambda | cst.FunctionDef)]
 
 
 def module_nodes(read: KernelSource, kind: type[N]) -> Iterator[N]:
@@ -177,15 +162,14 @@ def module_nodes(read: KernelSource, kind: type[N]) -> Iterator[N]:
 def hidden_builtin(read: KernelSource, *names: str) -> Skipped | None:
     """Why one of Python's own functions cannot be used: the file gives its name another meaning, or may."""
     for star in module_nodes(read, cst.ImportStar):
-        return Skipped(f"line {read.place(star).line} imports every name and may give {names[0]} another meaning")
+        return read.refused(star, f"imports every name and may give {names[0]} another meaning")
     for found in module_nodes(read, cst.Name):
         parent = read.parents[found]
         read_only = isinstance(parent, cst.Call | cst.Attribute) or (
             isinstance(parent, cst.Arg) and parent.keyword is not found
         )
         if found.value in names and not read_only:
-            line = read.place(found).line
-            return Skipped(f"line {line} may give {found.value} a meaning of its own")
+            return read.refused(found, f"may give {found.value} a meaning of its own")
     return None
 
 

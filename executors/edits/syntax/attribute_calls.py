@@ -47,4 +47,4 @@ def _is_local(read: KernelSource, name: cst.Name) -> bool:
 
 @lru_cache(maxsize=16)
 def _bindings(read: KernelSource, function: cst.FunctionDef) -> Bindings:
-    return Bindings(function, read.parents, read.positions)
+    return Bindings(function, read)

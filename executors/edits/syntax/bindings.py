@@ -4,16 +4,13 @@ The answer is either certain or None: a binding counts when it dominates the use
 or an enclosing one) and no other binding of the name can run in between.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import libcst as cst
 import libcst.matchers as m
-from libcst.metadata import CodePosition, CodeRange
 
-from .kernel_source import nodes
+from .kernel_source import KernelSource, nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,23 +25,17 @@ class Binding:
 
 
 class Bindings:
-    """The bindings of one function. `parents` and `positions` are LibCST metadata of the module around it."""
+    """The bindings of one function of a file."""
 
-    def __init__(
-        self,
-        function: cst.FunctionDef,
-        parents: Mapping[cst.CSTNode, cst.CSTNode],
-        positions: Mapping[cst.CSTNode, CodeRange],
-    ) -> None:
-        self._parents = parents
-        self._positions = positions
+    def __init__(self, function: cst.FunctionDef, read: KernelSource) -> None:
+        self._read = read
         self._by_name: dict[str, list[Binding]] = {}
-        for binding in _collect(function, parents):
+        for binding in _collect(function, read.parents):
             self._by_name.setdefault(binding.name, []).append(binding)
 
     def reaching(self, name: str, use: cst.CSTNode) -> Binding | None:
         """The one binding of `name` that certainly holds at `use`; None for a global name or a doubtful case."""
-        above = list(self._ancestors(use))
+        above = list(self._read.above(use))
         everyone = self._by_name.get(name, [])
         reaching = [
             b
@@ -55,13 +46,13 @@ class Bindings:
         ]
         if not reaching:
             return None
-        last = max(reaching, key=lambda b: (self._starts(b.node).line, self._starts(b.node).column))
+        last = max(reaching, key=lambda b: self._starts(b.node))
         rivals = [b for b in everyone if b not in reaching]
         return None if any(self._interferes(rival, last, use, above) for rival in rivals) else last
 
     def before_loops(self, name: str, use: cst.CSTNode) -> Binding | None:
         """The last binding before `use` where every other that may run in between stands in a loop of its own."""
-        above = list(self._ancestors(use))
+        above = list(self._read.above(use))
         everyone = self._by_name.get(name, [])
         before = [
             b for b in everyone if b.block in above and b.node not in above and self._starts(b.node) < self._starts(use)
@@ -69,9 +60,9 @@ class Bindings:
         if not before:
             return None
         last = max(before, key=lambda b: self._starts(b.node))
-        around = {*self._ancestors(last.node), last.node}
+        around = {*self._read.above(last.node), last.node}
         rivals = [b for b in everyone if b not in before and self._interferes(b, last, use, above)]
-        inner = [[n for n in self._ancestors(b.node) if n not in around] for b in rivals]
+        inner = [[n for n in self._read.above(b.node) if n not in around] for b in rivals]
         carried = all(any(isinstance(n, cst.For | cst.While) for n in nodes) for nodes in inner)
         return last if carried and not any(isinstance(n, cst.If) for nodes in inner for n in nodes) else None
 
@@ -80,7 +71,6 @@ class Bindings:
         return name not in self._by_name
 
     def is_bound_once(self, name: str) -> bool:
-        """Whether the function binds the name at exactly one place."""
         return len(self._by_name.get(name, ())) == 1
 
     def same(self, expression: cst.CSTNode, here: cst.CSTNode, there: cst.CSTNode) -> bool:
@@ -97,28 +87,13 @@ class Bindings:
         own_statement = rival.loop is None and rival.node in above
         if not own_statement and self._starts(chosen.node) < at < self._starts(use):
             return True
-        around_chosen = {*self._ancestors(chosen.node), chosen.loop}
+        around_chosen = {*self._read.above(chosen.node), chosen.loop}
         loops = [n for n in above if isinstance(n, cst.For | cst.While) and n not in around_chosen]
-        return any(loop in self._ancestors(rival.node) for loop in loops)
+        return any(loop in self._read.above(rival.node) for loop in loops)
 
-    def _ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        parent = self._parents.get(node)
-        while parent is not None:
-            yield parent
-            parent = self._parents.get(parent)
-
-    def _starts(self, node: cst.CSTNode) -> _At:
-        return _At.of(self._positions[node].start)
-
-
-@dataclass(frozen=True, order=True)
-class _At:
-    line: int
-    column: int
-
-    @staticmethod
-    def of(position: CodePosition) -> _At:
-        return _At(position.line, position.column)
+    def _starts(self, node: cst.CSTNode) -> tuple[int, int]:
+        start = self._read.positions[node].start
+        return start.line, start.column
 
 
 def name_nodes(node: cst.CSTNode) -> list[cst.Name]:

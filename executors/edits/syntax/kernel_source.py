@@ -4,9 +4,10 @@ Nothing here raises on source text. Nodes keep their identity from parsing to `r
 their replacements and hands both over in one mapping; all other text stays byte for byte.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from typing import TypeVar
 
 import libcst as cst
@@ -54,17 +55,44 @@ class KernelSource:
     parents: Mapping[cst.CSTNode, cst.CSTNode]
     positions: Mapping[cst.CSTNode, CodeRange]
 
+    @property
+    def name(self) -> str:
+        return self.function.name.value
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the kernel's parameters, in order."""
+        return [parameter.name.value for parameter in self.function.params.params]
+
     def place(self, node: cst.CSTNode) -> Place:
         """Where a node of the parsed file starts; the file's name is for the caller to fill in."""
         start = self.positions[node].start
         return Place("", start.line, start.column)
 
+    def line(self, node: cst.CSTNode) -> int:
+        return self.positions[node].start.line
+
+    def first(self, found: Iterable[cst.CSTNode]) -> Place:
+        """Where the first of some nodes starts."""
+        return min(map(self.place, found), key=lambda place: (place.line, place.column))
+
+    def refused(self, node: cst.CSTNode, what: str) -> Skipped:
+        """The refusal that says in which line what stands."""
+        return Skipped(f"line {self.line(node)} {what}")
+
+    def above(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The nodes that hold another, from the innermost to the module."""
+        while (parent := self.parents.get(node)) is not None:
+            yield parent
+            node = parent
+
+    def inside(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The nodes of the kernel that hold another, from the innermost."""
+        return takewhile(lambda parent: parent is not self.function, self.above(node))
+
     def around(self, node: cst.CSTNode, *kinds: type[N]) -> N | None:
         """The innermost node of these kinds that holds another; at the level of the module there may be none."""
-        parent = self.parents.get(node)
-        while parent is not None and not isinstance(parent, kinds):
-            parent = self.parents.get(parent)
-        return parent
+        return next((parent for parent in self.above(node) if isinstance(parent, kinds)), None)
 
     def statement(self, node: cst.CSTNode) -> cst.BaseStatement:
         """The statement of a block that holds a node, or that it is."""
@@ -138,14 +166,39 @@ def dotted(expression: cst.CSTNode | None) -> str | None:
     return None
 
 
+def last_name(expression: cst.CSTNode) -> str:
+    """`c` of `a.b.c`; "" for anything but names joined by dots."""
+    return (dotted(expression) or "").rpartition(".")[2]
+
+
 def nodes(root: cst.CSTNode, kind: type[N]) -> Iterator[N]:
     """All nodes of one kind below a node, itself included, in the order of the text."""
     return below(root, kind)
 
 
+def holds(root: cst.CSTNode, *kinds: type) -> bool:
+    """Whether a node of one of these kinds stands below a node, itself included."""
+    return any(True for kind in kinds for _ in nodes(root, kind))
+
+
+def entries(expression: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What stands in a tuple; anything else stands for itself."""
+    return [each.value for each in expression.elements] if isinstance(expression, cst.Tuple) else [expression]
+
+
 def integer(expression: cst.CSTNode | None) -> int | None:
     """The value of an integer literal, else None."""
     return expression.evaluated_value if isinstance(expression, cst.Integer) else None
+
+
+def method(call: cst.Call) -> str | None:
+    """The attribute that is called, as `astype` in `tile.astype(...)`; None where no attribute is."""
+    return call.func.attr.value if isinstance(call.func, cst.Attribute) else None
+
+
+def unpacks(call: cst.Call) -> bool:
+    """Whether arguments are unpacked with stars."""
+    return any(argument.star for argument in call.args)
 
 
 def positional(call: cst.Call) -> list[cst.BaseExpression]:
@@ -178,11 +231,16 @@ def set_keyword(call: cst.Call, name: str, value: str) -> cst.Call:
     if present is not None:
         args = [a.with_changes(value=expression) if a is present else a for a in call.args]
         return call.with_changes(args=args)
-    tight = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    added = cst.Arg(expression, keyword=cst.Name(name), equal=tight)
+    added = named(cst.Arg(expression), name)
     if not call.args:
         return call.with_changes(args=[added])
     return call.with_changes(args=appended(call.args, added, call.whitespace_before_args))
+
+
+def named(argument: cst.Arg, name: str) -> cst.Arg:
+    """The argument passed by keyword."""
+    tight = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    return argument.with_changes(keyword=cst.Name(name), equal=tight)
 
 
 def remove_keyword(call: cst.Call, name: str) -> cst.Call:

@@ -11,7 +11,7 @@ from kdiag.records import Place
 
 from ..base import Skipped
 from .bindings import Bindings, name_nodes, names_in
-from .kernel_source import KernelSource, dotted, nodes, read_kernel
+from .kernel_source import KernelSource, dotted, integer, keyword, nodes, read_kernel
 from .rewriting import Change, rewrite
 
 Rewrite = Callable[[cst.Call], cst.BaseExpression]
@@ -27,7 +27,7 @@ class KernelView:
 
     def __init__(self, source: KernelSource) -> None:
         self.source = source
-        self.bindings = Bindings(source.function, source.parents, source.positions)
+        self.bindings = Bindings(source.function, source)
         self.tile = min(source.names.modules, default="")
 
     def is_call(self, node: cst.CSTNode, *members: str) -> bool:
@@ -89,9 +89,7 @@ class KernelView:
     def _unread(self, module: cst.Module, names: set[str]) -> cst.SimpleStatementLine | None:
         """An assignment in the kernel to one of the names, where nothing else has that name."""
         kernel = next(
-            function
-            for function in nodes(module, cst.FunctionDef)
-            if function.name.value == self.source.function.name.value
+            function for function in nodes(module, cst.FunctionDef) if function.name.value == self.source.name
         )
         used = Counter(node.value for node in name_nodes(kernel) if node.value in names)
         lines = [line for line in nodes(kernel, cst.SimpleStatementLine) if used.total()]
@@ -111,19 +109,44 @@ def view_kernel(source: str, kernel: str) -> KernelView | Skipped:
 
 
 def code(expression: cst.CSTNode) -> str:
-    """An expression as source text."""
     return cst.Module([]).code_for_node(expression)
+
+
+def keyword_text(call: cst.Call, name: str) -> str | None:
+    """The source text of what a call passes by keyword."""
+    given = keyword(call, name)
+    return None if given is None else code(given.value)
 
 
 def is_number(expression: cst.BaseExpression, value: int) -> bool:
     """Whether it is this integer, written as a literal."""
-    return isinstance(expression, cst.Integer) and expression.evaluated_value == value
+    return integer(expression) == value
+
+
+def extent_of(expression: cst.CSTNode) -> tuple[cst.BaseExpression, int] | None:
+    """The array and the axis of `array.shape[axis]`, the axis written as a number."""
+    match expression:
+        case cst.Subscript(
+            value=cst.Attribute(value=array, attr=cst.Name(value="shape")),
+            slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Integer(evaluated_value=axis)))],
+        ):
+            return array, axis
+    return None
+
+
+def assignment(line: cst.CSTNode) -> tuple[str, cst.BaseExpression] | None:
+    """The name and the value of a line that is `name = value` and nothing else."""
+    match line:
+        case cst.SimpleStatementLine(
+            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value)]
+        ):
+            return name, value
+    return None
 
 
 def assigns_only(line: cst.SimpleStatementLine, name: str = "") -> bool:
     """Whether the line is `name = ...` and nothing else, comments included; of any name where none is given."""
-    match line.body:
-        case [cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=found))], value=value)]:
-            commented = line.trailing_whitespace.comment or any(empty.comment for empty in line.leading_lines)
-            return not commented and (not name or (found == name and name not in names_in(value)))
-    return False
+    assigned = assignment(line)
+    if assigned is None or line.trailing_whitespace.comment or any(empty.comment for empty in line.leading_lines):
+        return False
+    return not name or (assigned[0] == name and name not in names_in(assigned[1]))

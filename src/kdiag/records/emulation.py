@@ -67,7 +67,6 @@ class Fault:
 
     @property
     def advice(self) -> str:
-        """What to do about it."""
         return ADVICE[self.kind]
 
     @property

@@ -47,7 +47,6 @@ def render_evidence(profile: Profile, console: Console) -> None:
 
 
 def named(cause: Cause) -> str:
-    """A cause with its score."""
     return "unknown" if cause.id == "unknown" else f"{cause.id} {100 * cause.score:.0f}%"
 
 
