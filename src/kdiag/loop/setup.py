@@ -27,7 +27,7 @@ from kdiag.workload import CommandWorkload, Workload
 from . import generated_test
 from .ahead import Ahead, idle_cores
 from .attempt import Arena
-from .auto import Options, Run
+from .auto import Run
 from .candidates import Rounding
 from .compiler import Compiler
 from .emulator import Emulator
@@ -175,7 +175,7 @@ def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -
     # A replay measures nothing new, and must not depend on what this machine has seen since.
     remembers = not request.no_experience and request.replay is None
     known = memory(plan.kernel, plan.target, terminal.on_note) if remembers else None
-    run = Run(arena, journal, terminal, Options(plan.rounding, request.report, request.goal), original, known)
+    run = Run(arena, journal, terminal, request, plan.rounding, original, known)
     gpu = plan.gpu.name if plan.gpu else None
     header = RunHeader(
         plan.kernel, gpu, plan.policy.name, worktree.branch, str(worktree.path), str(worktree.repository)
