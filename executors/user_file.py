@@ -20,9 +20,11 @@ def replace_text(path: Path, before: str, after: str) -> Path:
     """Make `path`, which was read as `before`, say `after`; the file that keeps the original.
 
     A symbolic link stays one, and mode and extended attributes stay; a reader sees the old file or the new one. Raises
-    KdiagError if the file says something else by now, OSError if it or the state folder cannot be written.
+    KdiagError if the file is read-only or says something else by now, OSError if it or the state folder cannot be written.
     """
     target = path.resolve(strict=True)
+    if not os.access(target, os.W_OK):  # a new file could take its place
+        raise KdiagError(f"{path} is read-only and stays as it is; make it writable first.")
     kept = _keep(target.name, before)
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:

@@ -124,6 +124,22 @@ def capped(speedup: ExpectedSpeedup, headroom: float) -> ExpectedSpeedup:
     return ExpectedSpeedup(min(speedup.low, most), min(speedup.mid, most), min(speedup.high, most))
 
 
+def limited(speedup: ExpectedSpeedup, headroom: float | None, *, lifts_roof: bool) -> tuple[ExpectedSpeedup, str]:
+    """What the roofline leaves of a speed-up (None: unknown), and the sentence that says so."""
+    if headroom is None:
+        return speedup, "Headroom unknown: not capped by a roofline."
+    if lifts_roof:
+        return speedup, "Not capped: it moves the work to a faster unit, under a higher roof."
+    if speedup.high <= headroom:
+        return speedup, f"The roofline leaves {headroom:.2f}x, more than is expected."
+    return capped(speedup, headroom), f"Capped by the {headroom:.2f}x that the roofline leaves."
+
+
+def cost(seconds: float) -> str:
+    """The sentence that says what a trial takes."""
+    return f"A trial takes about {seconds:g} s."
+
+
 def time_saved(speedup: ExpectedSpeedup, confidence: float) -> float:
     """The share of the kernel's time expected to be saved, 0.2 for a fifth, negative when it gets slower."""
     return confidence * (1 - 1 / speedup.mid)

@@ -10,17 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from kdiag.records import (
-    Cause,
-    Compilation,
-    Diagnosis,
-    Evidence,
-    ExpectedSpeedup,
-    Observations,
-    PastTrial,
-    Proposal,
-    Suggestion,
-)
+from kdiag.records import Cause, Compilation, Diagnosis, Evidence, Observations, PastTrial, Proposal, Suggestion
 from kdiag.rules import load_playbook
 from kdiag.rules.load_playbook import Optimization
 from kdiag.workload import source_hash
@@ -28,7 +18,7 @@ from kdiag.workload import source_hash
 from . import graph as rules
 from .compile_evidence import OFF_TENSOR_CORES, code, effect, judge, known_causes, parent_causes, unmoved
 from .forecast import Forecast, forecast
-from .gain import Expectation, after_kept, capped, expectation, with_forecast
+from .gain import Expectation, after_kept, cost, expectation, limited, with_forecast
 from .groups import Circumstances
 from .order import sort_key, tier_order
 from .search import searched, with_search
@@ -176,9 +166,9 @@ def _draft(
     causes: tuple[Cause, ...],
 ) -> Suggestion:
     """The suggestion that the rules alone make, not applicable until an executor proposes an edit."""
-    speedup, note = _cap(inputs, optimization, expected.speedup)
+    speedup, note = limited(expected.speedup, inputs.headroom, lifts_roof=optimization.lifts_roof)
     sentences = [f"{optimization.summary} Prior: {'; '.join(expected.reasons)}.", note]
-    sentences.append(f"A trial takes about {optimization.cost_s:g} s.")
+    sentences.append(cost(optimization.cost_s))
     sentences += [f"Together with {source}: {reason}." for source, reason in _partners(inputs, pair)]
     return Suggestion(
         rank=0,
@@ -206,16 +196,6 @@ def _partners(inputs: PlanInputs, pair: tuple[str, str]) -> list[tuple[str, str]
         for source, edge in edges
         if source == pair[0] and load_playbook.matches(edge.variant, pair[1]) and pair not in inputs.kept
     ]
-
-
-def _cap(inputs: PlanInputs, optimization: Optimization, speedup: ExpectedSpeedup) -> tuple[ExpectedSpeedup, str]:
-    if inputs.headroom is None:
-        return speedup, "Headroom unknown: not capped by a roofline."
-    if optimization.lifts_roof:
-        return speedup, "Not capped: it moves the work to a faster unit, under a higher roof."
-    if speedup.high <= inputs.headroom:
-        return speedup, f"The roofline leaves {inputs.headroom:.2f}x, more than is expected."
-    return capped(speedup, inputs.headroom), f"Capped by the {inputs.headroom:.2f}x that the roofline leaves."
 
 
 def _certainty(inputs: PlanInputs, cause: str) -> float:

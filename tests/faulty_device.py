@@ -49,7 +49,7 @@ FAULTS = {
 
 
 def baseline(request):
-    return Baseline((RIGHT,), (ConfigurationBaseline("n=1", 1.0, 0.0),))
+    return Baseline((RIGHT,), (ConfigurationBaseline("n=1", 1.0, 0.0, 0.25),))
 
 
 def trial(request):

@@ -1,6 +1,7 @@
 """`kdiag apply`: diffs that git takes, variants by name and by setting, writing with an undo, and every refusal."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -76,12 +77,20 @@ def test_writing_and_undoing(softmax, capsys):
     assert softmax.read_bytes() == before
 
 
-def test_what_cannot_be_written_is_as_it_was(softmax, capsys, monkeypatch):
+@pytest.mark.parametrize(
+    ("mode", "sentence"),
+    [
+        (0o644, "is as it was, for /proc cannot be written"),
+        (0o444, "is read-only and stays as it is; make it writable"),
+    ],
+)
+def test_what_cannot_be_written_is_as_it_was(softmax, capsys, monkeypatch, mode, sentence):
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/kdiag")
-    before = softmax.read_bytes()
-    assert run(["apply", "softmax.py", "H", "--write"]) == 1
-    assert "softmax.py is as it was, for /proc cannot be written" in capsys.readouterr().err
-    assert softmax.read_bytes() == before
+    softmax.chmod(mode)
+    monkeypatch.setattr(os, "access", lambda path, _: path != softmax or bool(mode & 0o200))  # root may write anything
+    before = softmax.read_bytes(), softmax.stat().st_mode
+    refusal(capsys, ["apply", "softmax.py", "H", "--write"], 1, f"softmax.py {sentence}")
+    assert (softmax.read_bytes(), softmax.stat().st_mode) == before
 
 
 def test_applying_twice_says_why_not(softmax, capsys):

@@ -1,6 +1,8 @@
 """Whatever a candidate or the machine does, `kdiag auto` ends with the right verdict or one clear sentence."""
 
 import errno
+import signal
+from dataclasses import replace
 from threading import current_thread
 from unittest.mock import Mock
 
@@ -14,10 +16,10 @@ from kdiag.executors import device_jobs
 from kdiag.executors.device_bench import DeviceBench
 from kdiag.executors.edits import registry
 from kdiag.isolate import Died
-from kdiag.loop import candidates, setup
+from kdiag.loop import candidates, setup, strategy
 from kdiag.loop.ahead import Ahead
 from kdiag.loop.emulator import Emulator
-from kdiag.records import Gpu
+from kdiag.records import Gpu, Variant
 from kdiag.workload import Workload
 from test_killed import end_of, made_in, start
 
@@ -107,11 +109,53 @@ def test_what_stops_a_run_is_one_sentence(tmp_path, capsys, monkeypatch):
         full.setattr(DeviceBench, "trial", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
         assert "No space left" in said("--run-dir", str(tmp_path / "full"))
         assert made.git("-C", str(tmp_path / "full" / "worktree"), "status", "--porcelain") == ""
-        full.setattr(DeviceBench, "trial", Mock(side_effect=KeyboardInterrupt))
-        code, answer = auto(made, capsys, "--run-dir", str(tmp_path / "full 2"))
-        assert code == 130
-        assert f"to go on: kdiag auto --resume '{tmp_path}/full 2' --yes" in answer["stderr"]
     assert auto(made, capsys)[0] == 0
     journal = made.run_dir / "journal.jsonl"
     journal.write_bytes(journal.read_bytes().replace(b'"event": "iteration"', b"", 1))
     assert "Line 2 of" in said("--resume", str(made.run_dir))
+    target = made.root / "softmax.py"
+    target.write_text(target.read_text() + "#")
+    before = made.fingerprint()
+    assert "softmax.py has changes that are not committed" in said("--run-dir", str(tmp_path / "dirty"))
+
+
+WHY = "a enables b."
+
+
+def as_pair(suggestion):
+    made = Variant("H+B", f"{suggestion.variant}+b")
+    proposal = replace(suggestion.proposal, variant=made)
+    return replace(suggestion, optimization="H+B", variant=made.name, explanation=WHY, proposal=proposal)
+
+
+@pytest.mark.usefixtures("device")
+def test_what_was_decided_before_an_interrupt_is_left_with_the_reason_for_a_pair(tmp_path, capsys, monkeypatch):
+    made, trial, notes = replace(made_in(tmp_path), run_dir=tmp_path / "run 2"), DeviceBench.trial, []
+    (made.root / "softmax.py").chmod(0o444)
+    before = made.fingerprint()
+
+    def interrupted(bench, parent, candidate):
+        if "# exit\n" in candidate.read_text():
+            signal.raise_signal(signal.SIGINT)
+        return trial(bench, parent, candidate)
+
+    monkeypatch.setattr(registry, "EDITS", (faulty_device.LineAdded(("nan", "faster", "exit")),))
+    monkeypatch.setattr(strategy, "with_pairs", lambda plan, *_: tuple(as_pair(each) for each in plan if each.proposal))
+    monkeypatch.setattr(DeviceBench, "trial", interrupted)
+    monkeypatch.setattr(setup.Terminal, "on_note", lambda _, text: notes.append(text))
+    code, answer = auto(made, capsys, "--budget", "9999")
+    assert (code, made.fingerprint()) == (130, before), answer
+    assert "0.500000 ms, 2.00x of the baseline; at most 100.0% left to gain\n" in answer["stderr"]
+    assert (made.root / "softmax.py").stat().st_mode & 0o777 == 0o444
+    assert notes[-1] == f"to go on: kdiag auto --resume '{made.run_dir}' --yes"
+    rows = [event["iteration"] for event in made.journal if event["event"] == "iteration"]
+    told = [(row["variant"], row["verdict"], row["paired"]) for row in rows]
+    assert told == [("", "keep", ""), ("nan+b", "revert", WHY), ("faster+b", "keep", WHY)]
+    end = end_of(made)
+    assert (end.reason, made.journal[-1]["event"]) == ("interrupted by the user", "stop")
+    assert "# faster\n" in end.source
+    assert (made.run_dir / "worktree" / "softmax.py").read_text() == end.source
+    assert f"\n\n{WHY}\n\n" in end.commits
+    assert {f"H+B {name}+b was tried as one: {WHY}" for name in ("nan", "faster")} <= set(notes)
+    (unsampled,) = (note for note in notes if note.startswith("no sampled counters, so compile evidence alone checks"))
+    assert {"event": "note", "text": unsampled} in made.journal

@@ -52,13 +52,13 @@ def test_the_json_object_holds_what_was_promised():
     assert value["iterations"][4]["speedup"] is None
 
 
-def told(width=80):
+def told():
     progress, results = io.StringIO(), io.StringIO()
-    terminal = Terminal(Console(file=progress, width=width), Console(file=results, width=120))
+    terminal = Terminal(Console(file=progress, width=80), Console(file=results, width=120))
     terminal.on_start(HEADER)
     terminal.on_note("the clocks are free")
     for row in RUN.iterations:
-        terminal.on_iteration(row)
+        terminal.on_iteration(row, None if row is WORSE else 1.25)
     terminal.summary(RUN)
     return progress.getvalue(), results.getvalue()
 
@@ -74,10 +74,10 @@ def test_an_iteration_is_two_plain_lines_with_gates_time_verdict_and_best():
     assert lines[5].split() == ["1", "keep", "0.100000", "ms", "1.900x", "H", "exp2", "exp2", "for", "exp"]
     assert lines[6].strip() == (
         "passed scope, compile; failed gain; could not run: effect (no compiler); 90 % faster; 4.2 s; "
-        "best so far 0.100000 ms, 1.90x of the baseline"
+        "best so far 0.100000 ms, 1.90x of the baseline; at most 25.0% left to gain"
     )
     assert "[tile] loads" in lines[7]
-    assert "best so far 0.100000 ms" in lines[8]
+    assert lines[8].endswith("best so far 0.100000 ms, 1.90x of the baseline")
 
 
 def test_a_terminal_shows_what_runs_and_what_is_left_and_is_given_back():

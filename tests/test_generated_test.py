@@ -2,12 +2,16 @@
 
 import subprocess
 import sys
+from unittest.mock import Mock
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from auto_runs import project
 from kdiag import cli
-from kdiag.loop.generated_test import existing, write
+from kdiag.errors import UsageError
+from kdiag.loop.generated_test import existing, offered
 from kdiag.workload import read
 
 torch = pytest.importorskip("torch")
@@ -40,16 +44,37 @@ def test_what_is_written_passes_what_is_right_and_nothing_else(tmp_path, edit, o
     version = tmp_path / "edited" / "halve.py"
     version.parent.mkdir()
     version.write_text(workload.kernel_file.read_text().replace(*edit))
-    path = write(workload, version, tmp_path / "run")
+    with offered(workload, version, tmp_path / "run") as path:
+        (tmp_path / "run" / "journal.jsonl").touch()
+    with pytest.raises(UsageError, match="would be written over"), offered(workload, version, tmp_path / "run"):
+        pass
     text = path.read_text().replace("torch.cuda.is_available()", "True")  # what it tests here needs no GPU
     path.write_text(text.replace("search=WORKLOAD.parent)", "search=WORKLOAD.parent), 'cpu'"))
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", path], capture_output=True, text=True, check=False)
     assert outcome in done.stdout, done.stdout
 
 
-def test_a_run_says_where_they_are(tmp_path, capsys):
-    made = project(tmp_path, "vector_add")
-    code = cli.run(["auto", str(made.root), "--run-dir", str(made.run_dir), "--yes", "--budget", "0"])
-    assert code == 0
-    assert f"pytest {made.run_dir}/test_vector_add.py repeats the checks" in capsys.readouterr().err.replace("\n", " ")
-    assert str(made.run_dir / "worktree") in (made.run_dir / "test_vector_add.py").read_text()
+@pytest.mark.parametrize("answer", [None, "y\n", "n\n"])
+def test_they_are_read_before_the_only_question_and_a_no_leaves_nothing(tmp_path, monkeypatch, answer):
+    made, asked, confirm, no = project(tmp_path, "vector_add"), [], click.confirm, answer == "n\n"
+    before, run_dir = made.fingerprint(), tmp_path / "new" / "run"
+    path, other = run_dir / "test_vector_add.py", run_dir.parent / "other"
+
+    def ask(*words, **options):
+        other.touch()
+        asked.append(path.read_text())
+        return confirm(*words, **options)
+
+    monkeypatch.setattr(click, "confirm", ask)
+    monkeypatch.setattr("kdiag.commands.auto.sys", Mock(**{"stdin.isatty.return_value": True}))
+    monkeypatch.setattr("kdiag.loop.auto.Run.execute", lambda _: "all is said")
+    words = ["auto", str(made.root), "--run-dir", str(run_dir), *(() if answer else ("--yes",))]
+    done = CliRunner().invoke(cli.cli, words, input=answer)
+    assert (done.exit_code, "Aborted!" in done.output, made.fingerprint()) == (no, no, before), done.output
+    checks = "of configs() and edge_configs(), with several seeds: reference() within tolerance(); wrong outputs"
+    shown = (f": {path}\n" in done.output, checks in done.output, f"{run_dir}/worktree" in "".join(asked))
+    assert (len(asked), done.output.count("[Y/n]"), *shown) == (bool(answer),) * 5
+    assert (f"pytest {path} repeats the checks" in done.output) is path.exists() is not no
+    assert ("version; --yes took it as confirmed\n" in done.output) is (answer is None)
+    if no:
+        assert (list(run_dir.parent.iterdir()), made.git("branch", "--list", "cutile-perf-*")) == ([other], "")

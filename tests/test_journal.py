@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from kdiag import records
 from kdiag.codec import DecodeError, decode, encode
 from kdiag.errors import UsageError
-from kdiag.journal import CandidateReady, IterationDone, Journal, JournalError, Resumed, Start, Stop, Tree, read
+from kdiag.journal import CandidateReady, IterationDone, Journal, JournalError, Note, Resumed, Start, Stop, Tree, read
 from kdiag.records import ConfigurationCheck, Iteration
 from kdiag.run_state import state
 
@@ -44,6 +44,7 @@ EVENTS = (
     START,
     *map(IterationDone, (BASELINE, KEPT, REVERTED, READY)),
     WAITS,
+    Note("no counters"),
     Tree({"open": ["B"], "weight": math.inf, "nested": {"a": [1, None, True]}}),
     Stop("no GPU", "2026-01-02T03:05:05+00:00"),
 )
@@ -103,7 +104,7 @@ def test_what_does_not_fit_is_refused_with_its_place(change, place):
 
 def test_fields_added_later_take_their_defaults():
     entry = encode(BASELINE)
-    del entry["seconds"], entry["gates"]
+    del entry["seconds"], entry["gates"], entry["paired"]
     assert decode(Iteration, entry) == BASELINE
 
 

@@ -99,6 +99,8 @@ def test_the_log_of_the_optimization_loop_follows_its_sample():
     ]
     final = final_line(2010.0, "GBps", 70.2, 5, "target met")
     assert experiments_log("softmax", "NVIDIA RTX 4090", "GBps", rounds, final) == LOG
+    pair = Round(replace(KEPT, paired="A | gains\nnothing."), 1, None)
+    assert experiments_log("k", "", "", [pair], "F").endswith(" |\n\n1 is a pair: A \\| gains nothing.\n\nF\n")
     assert final_line(None, "GBps", None, 0, "no GPU") == "Final: not measured, 0 iterations, no GPU."
 
 

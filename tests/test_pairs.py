@@ -31,6 +31,8 @@ def test_what_gains_nothing_alone_is_paired_with_what_it_enables():
     assert (first, pair.optimization) == (SWIZZLE, "I+B")
     assert 1.07 < pair.expected_speedup.mid < 1.087  # 1.007 times the 1.087 of the edge, shrunk
     assert "I group_size_m=8 alone promises 1.007x, but enables B" in pair.explanation
+    ((_, _, pair),) = promising((PERSISTENT, SWIZZLE), KNOWN, 1.05)
+    assert pair.explanation.endswith(". Capped by the 1.05x that the roofline leaves. A trial takes about 4 s.")
 
 
 @pytest.mark.parametrize(

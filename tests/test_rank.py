@@ -26,6 +26,7 @@ def test_softmax_at_its_start_gets_fast_math_first_and_tile_loads_last():
     assert suggestions[-1].optimization == suggestions[-2].optimization == "A"
     assert suggestions[-1].expected_speedup.mid < 0.7
     assert "H200, measured 2026-11" in suggestions[0].explanation
+    assert " A trial takes about 2 s." in suggestions[0].explanation
     assert suggestions[0].evidence[0].name == "issue_pct"
 
 

@@ -58,12 +58,6 @@ def test_no_repository_no_commit_no_file_and_bare(tmp_path, checkout):
         open_worktree(tmp_path / "bare.git" / "kernel.py", tmp_path / "run")
 
 
-def test_git_missing_is_said(checkout, monkeypatch):
-    monkeypatch.setenv("PATH", str(checkout))
-    with pytest.raises(RepositoryError, match="git was not found"):
-        opened(checkout)
-
-
 def test_a_run_directory_inside_the_checkout_is_refused(checkout):
     with pytest.raises(RepositoryError, match="outside"):
         open_worktree(checkout / "ops" / "kernel.py", checkout / "runs")

@@ -1,9 +1,11 @@
 """The `kdiag` command: finds the verb's module, runs it, and turns failures into exit codes."""
 
+import contextlib
 import importlib
 import io
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -42,18 +44,30 @@ class Verbs(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb. Click ends the line on stderr at an interrupt, which is none if nobody reads the output."""
-        try:
+        """Run the verb."""
+        with _quiet_if_unread():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            if interrupts.output_is_unread():
-                raise click.Abort from None
-            raise
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the command line, which may be all: `--help`."""
+        with _quiet_if_unread():
+            return super().make_context(*args, **extra)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing their modules."""
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
+
+
+@contextlib.contextmanager
+def _quiet_if_unread() -> Iterator[None]:
+    """Click ends the line on stderr at an interrupt, which is none if nobody reads the output."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if interrupts.output_is_unread():
+            raise click.Abort from None
+        raise
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

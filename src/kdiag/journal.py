@@ -88,6 +88,13 @@ class Tree:
 
 
 @dataclass(frozen=True)
+class Note:
+    """What the terminal said, and the rows do not."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Stop:
     """The run ended of itself, and why."""
 
@@ -95,7 +102,7 @@ class Stop:
     time: str
 
 
-Event = Start | Resumed | IterationDone | CandidateReady | Race | Tree | Stop
+Event = Start | Resumed | IterationDone | CandidateReady | Race | Tree | Note | Stop
 _EVENTS: dict[str, type[Event]] = {
     "start": Start,
     "resumed": Resumed,
@@ -103,6 +110,7 @@ _EVENTS: dict[str, type[Event]] = {
     "candidate-ready": CandidateReady,
     "race": Race,
     "tree": Tree,
+    "note": Note,
     "stop": Stop,
 }
 _NAMES = {kind: name for name, kind in _EVENTS.items()}

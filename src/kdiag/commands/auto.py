@@ -13,8 +13,9 @@ from rich.console import Console
 from kdiag.errors import AsksUser, KdiagError, UsageError
 from kdiag.loop.auto import Run
 from kdiag.loop.compiler import TARGETS
+from kdiag.loop.generated_test import checks
 from kdiag.loop.request import Request
-from kdiag.loop.setup import Plan, begin, prepare
+from kdiag.loop.setup import Plan, begin, offered_tests, prepare
 from kdiag.loop.target import METRICS, Target, Vendor
 from kdiag.reporters import json_auto
 from kdiag.reporters.run_summary import RunHeader, RunSummary
@@ -79,10 +80,16 @@ def command(*, yes: bool, as_json: bool, **options: Any) -> None:
     goal = Target(**{entry.name: options.pop(entry.name) for entry in fields(Target)})
     request = Request(goal=goal, **options)
     plan = prepare(request)
-    if not yes:
-        _confirm(plan)
+    if not (yes or sys.stdin.isatty()):
+        raise UsageError("kdiag auto asks once before it starts; say --yes where nobody can answer.")
     terminal = Terminal()
-    run, header = begin(plan, terminal)
+    with offered_tests(plan) as tests:
+        if not yes:
+            _confirm(plan, tests)
+        run, header = begin(plan, terminal)
+    if tests is not None:
+        taken = "; --yes took it as confirmed" if yes else ""
+        terminal.on_note(f"pytest {tests} repeats the checks of this run on its best version{taken}")
     with run.journal, terminal:
         if request.resume is None:
             terminal.on_start(header)
@@ -119,25 +126,27 @@ def _execute(run: Run, terminal: Terminal, header: RunHeader) -> str:
         raise
 
 
-def _confirm(plan: Plan) -> None:
-    gpu = plan.gpu.name if plan.gpu else "no GPU (compile only)"
-    console = Console(stderr=True)
-    console.print(f"kernel    {plan.kernel} in {plan.workload.kernel_file}", soft_wrap=True)
-    console.print(f"machine   {gpu}, target {plan.target}", soft_wrap=True)
-    console.print(f"policy    {plan.policy.name}: {plan.policy.title}", soft_wrap=True)
+def _confirm(plan: Plan, tests: Path | None) -> None:
+    """Show what is to be run, and ask. `tests` were written for this run. Raises click.Abort at no."""
+    console = Console(stderr=True, markup=False, emoji=False)
+
+    def say(name: str, text: str) -> None:
+        console.print(f"{name:<9} {text}", soft_wrap=True)
+
+    say("kernel", f"{plan.kernel} in {plan.workload.kernel_file}")
+    say("machine", f"{plan.gpu.name if plan.gpu else 'no GPU (compile only)'}, target {plan.target}")
+    say("policy", f"{plan.policy.name}: {plan.policy.title}")
     if isinstance(plan.workload, CommandWorkload):
-        for name, command in (("tests", plan.workload.test), ("benchmark", plan.workload.bench)):
-            console.print(f"{name:<9} {shlex.join(command)}", soft_wrap=True)
+        say("tests", shlex.join(plan.workload.test))
+        say("benchmark", shlex.join(plan.workload.bench))
     elif plan.tests is None:
-        console.print(
-            "tests     none found in the repository: the workload's reference() decides, also as a pytest file in the "
-            "run's folder",
-            soft_wrap=True,
+        say(
+            "tests",
+            "none found in the repository" + (f"; read what was written for this run: {tests}" if tests else ""),
         )
+        say("checks", checks(plan.workload))
     rounding = {"yes": "may change within the tolerance", "ask": "unchanged (see --allow-rounding)", "no": "unchanged"}
-    console.print(f"rounding  {rounding[plan.rounding]}", soft_wrap=True)
-    if not sys.stdin.isatty():
-        raise UsageError("kdiag auto asks once before it starts; say --yes where nobody can answer.")
+    say("rounding", rounding[plan.rounding])
     click.confirm("Start?", default=True, abort=True, err=True)
 
 

@@ -7,14 +7,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 
 from kdiag import isolate
 from kdiag.errors import AsksUser, RepositoryError
 from kdiag.executors import repo
 from kdiag.executors.decide import errors, speedup_so_far
 from kdiag.executors.stopping import asks_user
-from kdiag.journal import IterationDone, Journal, Race, Stop, Tree
+from kdiag.journal import IterationDone, Journal, Note, Race, Stop, Tree
 from kdiag.records import ConfigurationTiming, Iteration, Observations, Suggestion
 from kdiag.reporters.commit_message import commit_message
 from kdiag.reporters.escalation import escalation
@@ -28,18 +27,10 @@ from .compiler import launched_kernel
 from .experience import Memory
 from .last_check import last_check
 from .reached import Reached
+from .request import Request
 from .run_files import RunFiles
 from .strategy import SMALL_GAIN, Strategy, text_of
-from .target import NO_TARGET, Target, goal
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the user decided. `report` replaces a profile taken by the run; `rounding` as in `kdiag plan`."""
-
-    rounding: Rounding
-    report: Path | None = None
-    target: Target = NO_TARGET
+from .target import goal
 
 
 @dataclass
@@ -52,7 +43,8 @@ class Run:
     arena: Arena
     journal: Journal
     terminal: Terminal
-    options: Options
+    request: Request
+    rounding: Rounding
     original: str
     memory: Memory | None = None
     iterations: list[Iteration] = field(default_factory=list)
@@ -65,7 +57,7 @@ class Run:
     def __post_init__(self) -> None:
         self.reached = Reached(self.arena.policy)
         self.files = RunFiles(self.arena, self.journal.path.parent / "patches")
-        self.strategy = Strategy(self.arena, self.options.rounding, self.memory)
+        self.strategy = Strategy(self.arena, self.rounding, self.memory, on_note=self._note)
 
     def execute(self) -> str:
         """Run to the end and return the reason for it. The branch holds the best verified version at any moment."""
@@ -85,8 +77,7 @@ class Run:
                 self._amend(row)
             self._measure_final(best, first)
             repo.revert(self.arena.worktree)
-            self.journal.append(Stop(reason, _now()))
-            self._write_log(reason)
+            self._end(reason)
             return reason
 
     def leave_best(self) -> None:
@@ -97,8 +88,7 @@ class Run:
     def interrupt(self) -> None:
         """Leave the best verified version and a truthful journal when the user stops the run."""
         self.leave_best()
-        self.journal.append(Stop("interrupted by the user", _now()))
-        self._write_log("interrupted by the user")
+        self._end("interrupted by the user")
 
     def _take_baseline(self) -> None:
         """Measure the unedited kernel, as row 0 of a new run. Raises KdiagError if it fails or is wrong."""
@@ -108,7 +98,7 @@ class Run:
             self.terminal.on_note(self.arena.compiler.hear(measured.calls, self.original))
         usual = self.arena.policy.target_pct_of_peak
         assert self.arena.bench is not None
-        wanted = goal(self.options.target, usual, measured, self.arena.bench.gpu())
+        wanted = goal(self.request.goal, usual, measured, self.arena.bench.gpu())
         if wanted is not None and wanted.wanted is not None:
             self.terminal.on_note(f"target: {wanted.wanted:.4g} {wanted.unit}")
         self.reached.begin(measured, wanted, self.iterations)
@@ -123,7 +113,7 @@ class Run:
         if kernel != self.arena.kernel:
             self.terminal.on_note(f"{kernel} is launched in place of {self.arena.kernel}: the run goes on with it")
             self.arena = self.strategy.arena = replace(self.arena, kernel=kernel)
-        report = self.options.report if source == self.original else None
+        report = self.request.report if source == self.original else None
         findings = self.strategy.observe(source, self._measured(source), report)
         diagnosis, known = findings.diagnosis, self.reached.baseline
         causes = ", ".join(f"{cause.id} {cause.score:.0%}" for cause in diagnosis.causes[:3])
@@ -133,8 +123,7 @@ class Run:
             self.terminal.on_note(told)
             self.limit = f"at its limit: {told}" if at_limit else None
         if question := asks_user(self.arena.policy, diagnosis.bottleneck):
-            self.journal.append(Stop(question, _now()))
-            self._write_log("stopped to ask")
+            self._end(question, "stopped to ask")
             evidence = escalation(question, diagnosis, self.iterations, self.journal.path.parent)
             raise AsksUser(question, evidence)
         parent = Parent(
@@ -150,7 +139,7 @@ class Run:
         """What timing says of the best version, and a profiler if there is one."""
         known = self.reached.baseline
         observed = {} if known is None else headroom.observations(known, self.reached.now_ms)
-        if self.options.report is not None:
+        if self.request.report is not None:
             return observed
         return {**observed, **baseline.counters(self.arena, source, self.terminal.on_note)}
 
@@ -192,7 +181,8 @@ class Run:
         self.terminal.on_try(number, suggestion, self.reached.headroom())
         self.strategy.foresee_next(suggestion)
         row = attempt(number, suggestion.proposal, parent, self.arena, raced)
-        row = replace(row, prediction=self.strategy.predict(row, suggestion, parent))
+        paired = suggestion.explanation if "+" in row.optimization else ""
+        row = replace(row, paired=paired, prediction=self.strategy.predict(row, suggestion, parent))
         return self._settle(row, suggestion, parent, closed)
 
     def _stop(self) -> str | None:
@@ -210,6 +200,7 @@ class Run:
         if row.verdict == "keep":
             repo.write(worktree, source)  # a bench may have left another source there
             row = replace(row, commit=repo.commit(worktree, commit_message(row, suggestion)))
+            self.reached.keep(row.timings)
         elif row.verdict == "ready":
             self.journal.append(self.files.save_patch(row))
         repo.revert(worktree)
@@ -218,7 +209,6 @@ class Run:
         if row.verdict != "keep":
             return self._rank(parent)
         self.arena.on_keep()
-        self.reached.keep(row.timings)
         if self.reached.stop(self.iterations, 1) is not None:
             return replace(parent, source=source)
         self.strategy.foresee(source, self.iterations)
@@ -241,14 +231,19 @@ class Run:
         for line in headroom.describe(self.reached.baseline, now):
             self.terminal.on_note(f"best version: {line}")
 
+    def _note(self, text: str) -> None:
+        self.journal.append(Note(text))
+        self.terminal.on_note(text)
+
     def _record(self, row: Iteration) -> None:
         self.journal.append(IterationDone(row))
         self.iterations.append(row)
-        self.terminal.on_iteration(row)
+        self.terminal.on_iteration(row, self.reached.headroom())
         self.files.write(self.iterations, self.reached)
 
-    def _write_log(self, ending: str) -> None:
-        self.files.write_log(self.iterations, self.reached, ending)
+    def _end(self, reason: str, told: str = "") -> None:
+        self.journal.append(Stop(reason, datetime.now().astimezone().isoformat()))
+        self.files.write_log(self.iterations, self.reached, told or reason)
 
     def _amend(self, row: Iteration) -> None:
         """What was found out later: the journal's last record of an iteration counts."""
@@ -259,7 +254,3 @@ class Run:
 
     def _next_number(self) -> int:
         return max((row.n for row in self.iterations), default=0) + 1
-
-
-def _now() -> str:
-    return datetime.now().astimezone().isoformat()

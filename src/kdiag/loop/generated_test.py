@@ -1,7 +1,10 @@
 """A pytest file for a kernel that has no tests, from its workload: what a run checks, for whoever wants to repeat it."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
+from kdiag.errors import UsageError
 from kdiag.executors import git
 from kdiag.reporters.markdown import write_atomically
 from kdiag.workload import Workload
@@ -44,9 +47,31 @@ def existing(kernel_file: Path) -> str | None:
     return next((str(path) for path in tracked if any(map(path.match, names))), None)
 
 
-def write(workload: Workload, version: Path, folder: Path) -> Path:
-    """Write the tests of `version`, a version of the workload's kernel file, into `folder`; return their path."""
-    path = folder / f"test_{workload.kernel_file.stem}.py"
+def checks(workload: Workload) -> str:
+    """What the tests check, in a line."""
+    within = "tolerance()" if workload.declares_tolerance else "the rounding of its type"
+    every = "every configuration of configs() and edge_configs(), with several seeds"
+    return f"{every}: reference() within {within}; wrong outputs and changed inputs must fail"
+
+
+@contextlib.contextmanager
+def offered(workload: Workload, version: Path, run_dir: Path) -> Iterator[Path]:
+    """Tests of `version` of the workload's kernel file, written into `run_dir`: their path.
+
+    They go at the end of the block, with the folders made for them, unless a run has begun there. Raises UsageError if
+    the file exists.
+    """
+    made = [folder for folder in (run_dir, *run_dir.parents) if not folder.exists()]
+    path = run_dir / f"test_{workload.kernel_file.stem}.py"
     names = {"workload": str(workload.path.resolve()), "kernel_file": str(workload.kernel_file.resolve())}
-    write_atomically(path, TEMPLATE.format(name=workload.kernel_file.name, version=str(version), **names))
-    return path
+    if path.exists():
+        raise UsageError(f"{path} would be written over; remove it, or choose another --run-dir.")
+    try:
+        write_atomically(path, TEMPLATE.format(name=workload.kernel_file.name, version=str(version), **names))
+        yield path
+    finally:
+        if not (run_dir / "journal.jsonl").exists():
+            path.unlink(missing_ok=True)
+            for folder in made:
+                with contextlib.suppress(OSError):  # what else was put there stays
+                    folder.rmdir()

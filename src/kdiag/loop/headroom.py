@@ -12,7 +12,7 @@ from statistics import geometric_mean
 
 from kdiag.diagnose.metrics import inputs_missing
 from kdiag.executors.bench import Baseline
-from kdiag.records import ArrayArgument, ConfigurationTiming, Evidence, Observations, number
+from kdiag.records import ArrayArgument, Evidence, Observations, number
 
 from .compiler import launches_of
 from .findings import Findings
@@ -40,11 +40,6 @@ def least(baseline: Baseline | None) -> dict[str, float]:
     """Milliseconds by configuration that no correct kernel can undercut, where the card and the workload say so."""
     rows = baseline.configurations if baseline is not None else ()
     return {row.configuration: row.least_ms for row in rows if row.least_ms is not None}
-
-
-def after(timings: tuple[ConfigurationTiming, ...], before: Mapping[str, float]) -> dict[str, float]:
-    """Milliseconds by configuration once a candidate was kept: the old time over the paired speed-up."""
-    return {**before, **{timing.configuration: timing.candidate_ms for timing in timings}}
 
 
 def describe(baseline: Baseline, now_ms: Mapping[str, float]) -> list[str]:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.registry import EDITS, offers, unified_diff
 from kdiag.executors.gates.effect import effect
-from kdiag.planner.gain import capped, elsewhere, sources, time_saved
+from kdiag.planner.gain import cost, elsewhere, limited, sources, time_saved
 from kdiag.planner.graph import bundled, relations
 from kdiag.planner.shrinkage import NO_EFFECT, figures, shrunk
 from kdiag.records import CompileFailure, ExpectedSpeedup, Proposal, Safety, Suggestion, Variant
-from kdiag.rules.load_playbook import Edge, matches
+from kdiag.rules.load_playbook import Edge, load, matches
 
 from .candidates import PlanRequest
 from .compiler import Compiler, launches_of, of_kernel
@@ -76,7 +76,12 @@ def _pair(first: Suggestion, edge: Edge, known: Known, headroom: float | None) -
     ratio = alone or first.expected_speedup.mid
     estimate = shrunk(figures(edge.gains, known.target), NO_EFFECT)
     gain = estimate.speedup
-    expected = capped(ExpectedSpeedup(ratio * gain.low, ratio * gain.mid, ratio * gain.high), headroom or float("inf"))
+    both = [load()[name] for name in (first.optimization, edge.optimization)]
+    expected, note = limited(
+        ExpectedSpeedup(ratio * gain.low, ratio * gain.mid, ratio * gain.high),
+        headroom,
+        lifts_roof=any(each.lifts_roof for each in both),
+    )
     said = f"{sources(edge.gains, known.target)}{elsewhere(estimate, known.target)}"
     reason = f"{first.optimization} {first.variant} alone {gives}, but enables {edge.optimization}"
     pair = replace(
@@ -86,7 +91,8 @@ def _pair(first: Suggestion, edge: Edge, known: Known, headroom: float | None) -
         confidence=min(estimate.trust, first.confidence),
         applicable=True,
         why_not=None,
-        explanation=f"{reason}, which then gives {gain.mid:.3f}x ({said}): {edge.reason}.",
+        explanation=f"{reason}, which then gives {gain.mid:.3f}x ({said}): {edge.reason}. {note} "
+        f"{cost(max(each.cost_s for each in both))}",
     )
     return pair if expected.mid >= known.worth else None
 

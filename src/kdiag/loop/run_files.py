@@ -32,10 +32,10 @@ class RunFiles:
         """The log of rounds, likewise in the sandbox."""
         return log_file(self.arena.worktree)
 
-    def write(self, iterations: Sequence[Iteration], reached: Reached, ending: str = "in progress") -> None:
+    def write(self, iterations: Sequence[Iteration], reached: Reached) -> None:
         """Write the table and the log as they now stand."""
         write_atomically(self.results, perf_results(iterations))
-        self.write_log(iterations, reached, ending)
+        self.write_log(iterations, reached, "in progress")
 
     def write_log(self, iterations: Sequence[Iteration], reached: Reached, ending: str) -> None:
         """Write the log alone; without a baseline there is nothing to say in it."""

@@ -1,6 +1,7 @@
 """Sets a run up or takes it up again: workload, worktree, journal, bench."""
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -27,7 +28,7 @@ from kdiag.workload import CommandWorkload, Workload
 from . import generated_test
 from .ahead import Ahead, idle_cores
 from .attempt import Arena
-from .auto import Options, Run
+from .auto import Run
 from .candidates import Rounding
 from .compiler import Compiler
 from .emulator import Emulator
@@ -40,7 +41,7 @@ DEFAULT_TARGET = "sm_90"
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that only waits for the user's yes. `tests` is a file that tests the kernel file, None if there is none."""
+    """A run that only waits for the user's yes. `tests` is a file that tests the kernel file; `run_dir` is absolute."""
 
     request: Request
     workload: Workload | CommandWorkload
@@ -49,6 +50,7 @@ class Plan:
     gpu: Gpu | None
     target: str
     rounding: Rounding
+    run_dir: Path
     gpus: tuple[str, ...] = ()
     tests: str | None = None
 
@@ -66,6 +68,7 @@ def prepare(request: Request) -> Plan:
     refuse_vendor(request.goal.gpu, gpu)
     if gpu is None and isinstance(described, Workload) and (reason := cannot_compile()):
         raise ToolMissing(f"Nothing can be verified here, without a GPU and without compiling: {reason}")
+    unnamed = _state_dir() / f"{kernel}-{datetime.now():%Y%m%d-%H%M%S}"
     names, gpu = ((), gpu) if request.gpus is None else _chosen_gpus(request, request.gpus, described, gpu)
     return Plan(
         request=request,
@@ -75,6 +78,7 @@ def prepare(request: Request) -> Plan:
         gpu=gpu,
         target=_target(request, gpu),
         rounding=_rounding(request, described),
+        run_dir=(request.resume or request.run_dir or unnamed).resolve(),
         gpus=names,
         tests=generated_test.existing(described.kernel_file),
     )
@@ -95,13 +99,18 @@ def _chosen_gpus(
     return choose_gpus(selection, described)
 
 
+def offered_tests(plan: Plan) -> AbstractContextManager[Path | None]:
+    """Tests to be read before the yes; they stay if the run begins in this block. None if there are some, or it goes on."""
+    if plan.tests or not isinstance(plan.workload, Workload) or plan.request.resume is not None:
+        return nullcontext()
+    return generated_test.offered(plan.workload, _worktree(plan).file, plan.run_dir)
+
+
 def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
     """Create worktree, branch and journal, or reopen those of an earlier run."""
     if plan.request.resume is not None:
-        return _resume(plan, plan.request.resume.resolve(), terminal)
-    now = datetime.now().astimezone()
-    run_dir = (plan.request.run_dir or _state_dir() / f"{plan.kernel}-{now:%Y%m%d-%H%M%S}").resolve()
-    worktree = worktrees.plan_worktree(plan.workload.kernel_file, plan.kernel, run_dir, f"{now:%Y-%m-%d}")
+        return _resume(plan, terminal)
+    run_dir, worktree = plan.run_dir, _worktree(plan)
     plan = replace(plan, workload=workloads.written(plan.workload, run_dir))
     start = Start(
         kernel=plan.kernel,
@@ -114,7 +123,7 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
         gpu=plan.gpu.name if plan.gpu else None,
         policy=plan.policy.name,
         version=__version__,
-        time=now.isoformat(),
+        time=datetime.now().astimezone().isoformat(),
         options={"rounding": plan.rounding, "target": plan.target, **asdict(plan.request.goal)},
     )
     journal = Journal.create(run_dir / "journal.jsonl", start)
@@ -126,13 +135,16 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
     if worktree.uncommitted:
         names = ", ".join(worktree.uncommitted[:5])
         terminal.on_note(f"the worktree starts from the last commit and lacks your uncommitted changes ({names})")
-    if isinstance(plan.workload, Workload) and not plan.tests:
-        path = generated_test.write(plan.workload, worktree.file, run_dir)
-        terminal.on_note(f"pytest {path} repeats the checks of this run on its best version")
     return _run(plan, worktree, journal, terminal)
 
 
-def _resume(plan: Plan, run_dir: Path, terminal: Terminal) -> tuple[Run, RunHeader]:
+def _worktree(plan: Plan) -> Worktree:
+    today = f"{datetime.now():%Y-%m-%d}"
+    return worktrees.plan_worktree(plan.workload.kernel_file, plan.kernel, plan.run_dir, today)
+
+
+def _resume(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
+    run_dir = plan.run_dir
     journal, events = Journal.resume(run_dir / "journal.jsonl")
     state = run_state.state(events)
     start = state.start
@@ -175,7 +187,7 @@ def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -
     # A replay measures nothing new, and must not depend on what this machine has seen since.
     remembers = not request.no_experience and request.replay is None
     known = memory(plan.kernel, plan.target, terminal.on_note) if remembers else None
-    run = Run(arena, journal, terminal, Options(plan.rounding, request.report, request.goal), original, known)
+    run = Run(arena, journal, terminal, request, plan.rounding, original, known)
     gpu = plan.gpu.name if plan.gpu else None
     header = RunHeader(
         plan.kernel, gpu, plan.policy.name, worktree.branch, str(worktree.path), str(worktree.repository)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -55,6 +55,7 @@ Name = tuple[str, str]
 class Strategy:
     """The plan as it lives through a run. `outraced` are variants that a race closed, with the reason; `one_by_one`
     optimizations whose race could not be held; `earlier` the machine code of everything tried; `memory` what earlier runs learnt.
+    `on_note` hears what no row says.
     """
 
     arena: Arena
@@ -65,6 +66,7 @@ class Strategy:
     outraced: dict[Name, str] = field(default_factory=dict)
     one_by_one: set[str] = field(default_factory=set)
     earlier: set[tuple[str, ...]] = field(default_factory=set)
+    on_note: Callable[[str], None] = lambda _: None
     _samples: dict[str, Observations] = field(default_factory=dict)
     _sampling: bool = True
     _proposed: AskedOnce[str, tuple[Proposal, ...]] = field(default_factory=lambda: AskedOnce({}))
@@ -77,9 +79,7 @@ class Strategy:
         """Observe a new best source and diagnose it. Raises KdiagError where nothing can be done with it."""
         found = gather(source, self.arena.kernel, self.arena.compiler, report, measured)
         failure = found.compilation
-        whole = isinstance(
-            self.arena.compiler.workload, Workload
-        )  # of a benchmark some launches may not have been heard
+        whole = isinstance(self.arena.compiler.workload, Workload)  # a benchmark may make launches that were not heard
         if whole and isinstance(failure, CompileFailure) and failure.kind == "not-launched":
             raise KdiagError(f"{failure.message}; name the workload of that kernel.")
         if self.arena.bench is None and isinstance(failure, CompileFailure):
@@ -222,6 +222,8 @@ class Strategy:
             answer = bench.samples(self.arena.compiler.path(source), self.arena.kernel)
             if isinstance(answer, Counters):
                 self._samples[source] = answer.observations
+            else:
+                self.on_note(f"no sampled counters, so compile evidence alone checks predictions: {answer.message}")
             self._sampling = bool(self._samples)  # what was not to be had at first is not asked for again
         return {**said, **self._samples.get(source, {})} if count else said
 

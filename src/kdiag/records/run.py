@@ -98,7 +98,10 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Iteration:
-    """One row of a run. Row 0 is the baseline: `variant` is empty and `optimization` is "baseline"."""
+    """One row of a run. Row 0 is the baseline: `variant` is empty and `optimization` is "baseline".
+
+    `paired` says why two edits were tried as one.
+    """
 
     n: int
     optimization: str
@@ -112,6 +115,7 @@ class Iteration:
     gates: tuple[GateRecord, ...] = ()
     timings: tuple[ConfigurationTiming, ...] = ()
     checks: tuple[ConfigurationCheck, ...] = ()
+    paired: str = ""
     source_hash: str = ""
     commit: str | None = None
     seconds: float = 0.0

@@ -9,8 +9,8 @@ def commit_message(row: Iteration, suggestion: Suggestion) -> str:
     A pair of optimizations says why it was tried as one.
     """
     lines = [f"{row.optimization} {row.variant}: {row.title}", "", f"Cause: {suggestion.cause}. {row.reason}.", ""]
-    if "+" in row.optimization:
-        lines += [suggestion.explanation, ""]
+    if row.paired:
+        lines += [row.paired, ""]
     if row.prediction is not None and row.prediction.outcome != "not-evaluated":
         lines += [f"Prediction {row.prediction.text}.", ""]
     lines += [

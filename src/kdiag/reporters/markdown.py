@@ -78,6 +78,7 @@ def experiments_log(kernel: str, gpu: str, unit: str, rounds: Sequence[Round], f
     """One section of `experiments/README.md`: `unit` is GBps or TFLOPS, `final` the last line (see `final_line`).
 
     The delta of a round is over the last kept round, which is what it was compared with.
+    Below the table, why pairs were tried as one.
     """
     lines = [
         f"## Optimization: {kernel} on {gpu}",
@@ -100,7 +101,8 @@ def experiments_log(kernel: str, gpu: str, unit: str, rounds: Sequence[Round], f
         )
         lines.append(f"| {' | '.join(cells)} |")
         best = metric if row.verdict == "keep" and metric is not None else best
-    return "\n".join([*lines, "", final, ""])
+    pairs = [f"\n{row.n} is a pair: {_plain(row.paired)}" for row in (each.iteration for each in rounds) if row.paired]
+    return "\n".join([*lines, *pairs, "", final, ""])
 
 
 def final_line(metric: float | None, unit: str, pct_of_peak: float | None, rounds: int, ending: str) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from kdiag.records import Iteration, Suggestion
 
-from .run_summary import RunHeader, RunSummary, Totals, achieved, totals
+from .run_summary import RunHeader, RunSummary, achieved, totals
 
 _STYLES = {
     "keep": "bold green",
@@ -56,29 +56,31 @@ class Terminal:
         """Say what runs and where; `earlier` are the iterations of a run that is resumed."""
         self._iterations = earlier
         gpu = header.gpu or "no GPU"
-        self._line(Text.assemble("kdiag auto ", (header.kernel, "bold cyan"), f" on {gpu}, policy {header.policy}"))
-        self._line(Text(f"branch {header.branch} in {header.worktree}; your checkout is not touched", "dim"))
+        self._line("kdiag auto ", (header.kernel, "bold cyan"), f" on {gpu}, policy {header.policy}")
+        self._line((f"branch {header.branch} in {header.worktree}; your checkout is not touched", "dim"))
 
-    def on_iteration(self, row: Iteration) -> None:
-        """One iteration that has ended: what was tried and what came of it, then why."""
-        self._iterations = (*self._iterations, row)
+    def on_iteration(self, row: Iteration, headroom: float | None = None) -> None:
+        """One iteration that has ended: what was tried and what came of it, then why. `headroom` as in `on_try`."""
+        self._iterations, self._left = (*self._iterations, row), _left(headroom)
         if self._live is None:
             self._lines(row)
+        if row.paired:
+            self.on_note(f"{_name(row)} was tried as one: {row.paired}")
         if row.prediction is not None and row.prediction.conclusion == "refuted":
             self.on_note(f"{row.prediction.cause} is refuted: what else is for it waits until nothing else is open")
 
     def _lines(self, row: Iteration) -> None:
         figures = f"{_ms(row.latency_ms):>14}  {_ratio(row.speedup):>7}  "
         verdict = (f"{row.verdict:<12}", _STYLES[row.verdict])
-        self._line(Text.assemble(f"{row.n:>3}  ", verdict, figures, (_name(row), "bold"), _title(row)))
+        self._line(f"{row.n:>3}  ", verdict, figures, (_name(row), "bold"), _title(row))
         foretold = row.prediction.text if row.prediction and row.prediction.outcome != "not-evaluated" else ""
-        facts = [_gates(row), row.reason, foretold, f"{row.seconds:.1f} s", _best(totals(self._iterations))]
-        self._line(Text("     " + "; ".join(fact for fact in facts if fact), "dim"))
+        facts = [_gates(row), row.reason, foretold, f"{row.seconds:.1f} s", self._best(), self._left]
+        self._line(("     " + "; ".join(filter(None, facts)), "dim"))
 
     def on_try(self, n: int, suggestion: Suggestion, headroom: float | None) -> None:
         """A candidate begins; `headroom` is how many times faster the best version could still become."""
         self._now = str(n), f"{suggestion.optimization} {suggestion.variant}".strip()
-        self._left = "" if headroom is None else f"; at most {max(headroom - 1, 0):.1%} left to gain"
+        self._left = _left(headroom)
 
     def on_gate(self, name: str) -> None:
         """What is done with the candidate now."""
@@ -89,12 +91,19 @@ class Terminal:
         table = _table(self._iterations[-SHOWN:])
         waited = f"{time.monotonic() - self._since:.0f}"
         table.add_row(self._now[0], Text(self._now[1]), "running", "", "", waited, self._gate)
-        table.caption = Text(f"{_best(totals(self._iterations))}{self._left}")
+        table.caption = Text("; ".join(filter(None, (self._best(), self._left))))
         return table
+
+    def _best(self) -> str:
+        achieved = totals(self._iterations)
+        if achieved.best_ms is None:
+            return ""
+        ratio = f", {achieved.speedup:.2f}x of the baseline" if achieved.speedup is not None else ""
+        return f"best so far {_ms(achieved.best_ms)}{ratio}"
 
     def on_note(self, text: str) -> None:
         """A remark about the run, such as what cannot be done on this machine."""
-        self._line(Text(f"  -  {text}"))
+        self._line(f"  -  {text}")
 
     def summary(self, summary: RunSummary) -> None:
         """What was tried, what is left of it, and how to take it over."""
@@ -102,28 +111,26 @@ class Terminal:
         total = achieved(summary)
         if total.speedup is not None:
             measured = f"{_ms(total.baseline_ms)} -> {_ms(total.best_ms)}, {total.speedup:.2f}x"
-            self._result(Text.assemble((summary.header.kernel, "bold cyan"), f": {measured}"))
+            self._result((summary.header.kernel, "bold cyan"), f": {measured}")
         for timing in summary.final:
             self._result(
-                Text(
-                    f"  {timing.configuration}: {_ms(timing.parent_ms)} -> {_ms(timing.candidate_ms)}, "
-                    f"{timing.speedup:.3f}x [{timing.low:.3f}, {timing.high:.3f}], "
-                    f"{timing.samples} pairs, A/A floor {timing.noise_floor:.2%}"
-                )
+                f"  {timing.configuration}: {_ms(timing.parent_ms)} -> {_ms(timing.candidate_ms)}, "
+                f"{timing.speedup:.3f}x [{timing.low:.3f}, {timing.high:.3f}], "
+                f"{timing.samples} pairs, A/A floor {timing.noise_floor:.2%}"
             )
-        self._result(Text(f"Stopped: {summary.stop_reason}."))
+        self._result(f"Stopped: {summary.stop_reason}.")
         if summary.tree:
-            self._result(Text(f"Priority tree: {summary.tree}"))
+            self._result(f"Priority tree: {summary.tree}")
         for name, path in summary.files.items():
-            self._result(Text(f"{name}: {path}"))
+            self._result(f"{name}: {path}")
         for line in _take_over(summary):
-            self._result(Text(line))
+            self._result(line)
 
-    def _line(self, text: Text) -> None:
-        self._progress.print(text, soft_wrap=True)
+    def _line(self, *parts: str | tuple[str, str]) -> None:
+        self._progress.print(Text.assemble(*parts), soft_wrap=True)
 
-    def _result(self, text: Text) -> None:
-        self._results.print(text, soft_wrap=True)
+    def _result(self, *parts: str | tuple[str, str]) -> None:
+        self._results.print(Text.assemble(*parts), soft_wrap=True)
 
 
 def _table(iterations: tuple[Iteration, ...]) -> Table:
@@ -191,11 +198,8 @@ def _gates(row: Iteration) -> str:
     return "; ".join(parts)
 
 
-def _best(achieved: Totals) -> str:
-    if achieved.best_ms is None:
-        return ""
-    ratio = f", {achieved.speedup:.2f}x of the baseline" if achieved.speedup is not None else ""
-    return f"best so far {_ms(achieved.best_ms)}{ratio}"
+def _left(headroom: float | None) -> str:
+    return "" if headroom is None else f"at most {max(headroom - 1, 0):.1%} left to gain"
 
 
 def _ms(value: float | None) -> str:
