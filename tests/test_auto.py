@@ -36,7 +36,6 @@ def test_the_first_step_is_the_right_one(softmax):
     assert (baseline["n"], baseline["optimization"], baseline["correctness"]) == (0, "baseline", "PASS")
     assert (first["optimization"], first["verdict"], first["correctness"]) == ("H", "keep", "PASS")
     assert summary["speedup"] >= 1.3
-    assert summary["schema"] == "kdiag.auto/1"
     assert summary["stop_reason"] == "target met: 4096 of 3960"  # as the recorded run was asked to
 
 
@@ -54,20 +53,13 @@ def test_the_branch_holds_one_commit_per_kept_edit(softmax):
     assert made.git("diff", "--name-only", "HEAD", summary["branch"]) == "softmax.py\n"
 
 
-def test_the_results_table_is_as_agreed(softmax):
+def test_the_tables_are_as_agreed(softmax):
     made, _, summary = softmax
-    header, rule, *rows = made.results.splitlines()
-    assert [cell.strip() for cell in header.strip("|").split("|")] == [
-        "iteration",
-        "optimization",
-        "latency_ms",
-        "correctness",
-        "status",
-    ]
-    assert rule.startswith("|---")
+    _, _, *rows = made.results.splitlines()
     cells = [ROW.match(row) for row in rows]
     assert all(cells), rows
     assert [int(cell[1]) for cell in cells if cell] == [row["n"] for row in summary["iterations"]]
+    assert "\nFinal: 4096 GBps (93.1% of peak), 1 iterations, target met.\n" in made.log
 
 
 def test_a_dirty_target_is_refused_and_left_alone(tmp_path, capsys):
