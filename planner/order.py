@@ -1,15 +1,17 @@
 """The order of a plan: by expected time saved, or by tier while no cause is known or where the policy says so.
 
-The order of the tiers follows the class of the bottleneck: memory-bound kernels start with block sizes and access,
-compute-bound ones with cheaper arithmetic, latency-bound ones with scheduling; without a profile with block sizes.
+Memory-bound kernels start with block sizes and access, compute-bound ones with cheaper arithmetic, latency-bound ones with
+scheduling; without a profile with block sizes.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from kdiag.records import Diagnosis, Suggestion
-from kdiag.rules.load_playbook import TIERS
+from kdiag.records import Diagnosis, Iteration, Suggestion, parts
+from kdiag.rules.load_playbook import TIERS, load
 
 from .gain import time_saved
 
@@ -21,9 +23,35 @@ TIERS_BY_BOTTLENECK = {"memory": (1, 2, 3), "compute": (3, 1, 5), "latency": (4,
 
 
 def tier_order(diagnosis: Diagnosis | None) -> tuple[int, ...]:
-    """The order of the tiers when no cause is known: those that suit the class of bottleneck, then from tier 1 on."""
+    """The tiers that suit the class of the bottleneck, then the others from tier 1 on."""
     first = TIERS_BY_BOTTLENECK.get(diagnosis.bottleneck, ()) if diagnosis else ()
     return (*first, *(tier for tier in TIERS if tier not in first))
+
+
+@dataclass(frozen=True)
+class Tiers:
+    """The order in which a policy goes through the tiers, and why, in a sentence."""
+
+    order: tuple[int, ...]
+    why: str
+
+
+def next_tiers(diagnosis: Diagnosis, rows: Sequence[Iteration], *, counted: bool) -> Tiers:
+    """The fewest attempts in a run first, no-ops being none, then what suits the bottleneck, after tier 1 if no profiler
+    `counted` anything.
+    """
+    tried = Counter(tier_of(row) for row in rows if row.verdict != "no-op")
+    order = sorted(tier_order(diagnosis), key=lambda tier: (tried[tier], not counted and tier != 1))
+    start = "" if counted else "tier 1, the safest start without counters, then "
+    by = f"fewest attempts first, then {start}what suits the bottleneck ({diagnosis.bottleneck})"
+    return Tiers(tuple(order), f"Tiers in the order {', '.join(map(str, order))}: {by}.")
+
+
+def tier_of(row: Iteration) -> int | None:
+    """The tier of what was tried, of a pair that of its first part; None for the unedited kernel."""
+    (first, _), *_ = parts(row.optimization, row.variant)
+    known = load().get(first)
+    return known.tier if known else None
 
 
 def sort_key(draft: Suggestion, cost_s: float, tiers: tuple[int, ...] | None) -> tuple[bool, float, float, float, str]:

@@ -20,7 +20,7 @@ from .compile_evidence import OFF_TENSOR_CORES, code, effect, judge, known_cause
 from .forecast import Forecast, forecast
 from .gain import Expectation, after_kept, cost, expectation, limited, with_forecast
 from .groups import Circumstances
-from .order import sort_key, tier_order
+from .order import Tiers, sort_key, tier_order
 from .search import searched, with_search
 
 # What a compiler remark proves of the unedited kernel is surer than what a profile suggests.
@@ -32,10 +32,10 @@ EXPLAIN_ROUNDING = "It changes rounding: it waits for --allow-rounding or for a 
 class PlanInputs:
     """All that the planner looks at. `headroom` is the largest speed-up that the roofline leaves (1.08), `compiled`
     holds the compilations of the proposals by `source_hash` of their source, `tried` the verdict of each
-    (optimization, variant) that a run has behind it, `trials` what earlier runs tried and `features` what kind of
-    kernel this is, to compare with theirs, `observations` what was seen of the unedited kernel, and `said` what the
-    compiler said of each of `compiled`, as observations. None and empty mean that there is no such evidence. With `by_tier` the tiers are tried in the order that suits the bottleneck, whatever the cause. Where variants `race`, a
-    search over the same list has no advantage over trying them. `runs` is in how many processes a candidate is measured.
+    (optimization, variant) of a run, `trials` what earlier runs tried and `features` what kind of kernel this is, to
+    compare with theirs, `observations` what was seen of the unedited kernel, and `said` what the compiler said of each of
+    `compiled`. None and empty are no evidence. With `tiers` these come in their order, whatever the cause. Where variants
+    `race`, a search over them has no advantage. `runs` is in how many processes a candidate is measured.
     """
 
     target: str
@@ -48,7 +48,7 @@ class PlanInputs:
     tried: Mapping[tuple[str, str], str]
     trials: tuple[PastTrial, ...] = ()
     features: tuple[str, ...] = ()
-    by_tier: bool = False
+    tiers: Tiers | None = None
     race: bool = False
     runs: int = 1
     observations: Observations = field(default_factory=dict)
@@ -72,8 +72,8 @@ def rank(inputs: PlanInputs) -> tuple[Suggestion, ...]:
     drafts = found
     proposed = {proposal.variant.optimization for proposal in inputs.proposals}
     drafts += [_without_executor(inputs, o, causes) for o in playbook.values() if o.id not in proposed]
-    known = any(cause.id != "unknown" for cause in causes) and not inputs.by_tier
-    tiers = None if known else tier_order(inputs.diagnosis)
+    known = any(cause.id != "unknown" for cause in causes)
+    tiers = inputs.tiers.order if inputs.tiers else None if known else tier_order(inputs.diagnosis)
     searches = {source for source, _ in rules.relations(rules.bundled(), "searches")}  # held again in every process
     cost_s = {o.id: o.cost_s * (inputs.runs if o.id in searches else 1) for o in playbook.values()}
     ordered = sorted(drafts, key=lambda draft: sort_key(draft, cost_s[draft.optimization], tiers))
@@ -168,6 +168,7 @@ def _draft(
     """The suggestion that the rules alone make, not applicable until an executor proposes an edit."""
     speedup, note = limited(expected.speedup, inputs.headroom, lifts_roof=optimization.lifts_roof)
     sentences = [f"{optimization.summary} Prior: {'; '.join(expected.reasons)}.", note]
+    sentences += [inputs.tiers.why] if inputs.tiers else []
     sentences.append(cost(optimization.cost_s))
     sentences += [f"Together with {source}: {reason}." for source, reason in _partners(inputs, pair)]
     return Suggestion(

@@ -29,7 +29,7 @@ class Policy:
     improvement that end the run. `min_headroom_pct`: the least that must be left to gain. `least_expected_pct`: what a
     candidate must be expected to gain at best to be tried. `at_copy_pct`: the share of a copy's bandwidth from which on
     commands try nothing. `budget_s` limits the run; what an iteration runs is ended after `iteration_s`. `ask_when`: bottlenecks at which a person decides. `target_pct_of_peak`: the
-    rate to reach where the user names none. `by_tier`: try the tiers in the order that suits the bottleneck, not what
+    rate to reach where the user names none. `by_tier`: try the tiers with the fewest attempts first, not what
     is expected to save most. `sources` by field.
     """
 

@@ -26,6 +26,11 @@ class Project:
         return (self.run_dir / "worktree" / "sandbox" / "perf_results.md").read_text()
 
     @property
+    def log(self):
+        """The log of rounds."""
+        return (self.run_dir / "worktree" / "sandbox" / "experiments" / "README.md").read_text()
+
+    @property
     def journal(self):
         """The events of the run."""
         return [json.loads(line) for line in (self.run_dir / "journal.jsonl").read_text().splitlines()]

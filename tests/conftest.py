@@ -29,6 +29,14 @@ def experience(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def notes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What runs remark."""
+    said: list[str] = []
+    monkeypatch.setattr("kdiag.reporters.terminal_auto.Terminal.on_note", lambda _, text: said.append(text))
+    return said
+
+
+@pytest.fixture
 def isolated_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Git without the user's settings, and with clones of folders allowed."""
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))

@@ -50,6 +50,7 @@ def test_the_results_table_is_that_of_the_journal(softmax):
     rows = state(journal.read(made.run_dir / "journal.jsonl")).iterations
     assert made.results == perf_results(rows)
     assert [row.n for row in rows] == [row["n"] for row in summary["iterations"]]
+    assert "\nFinal: 4096 GBps (93.1% of peak), 1 iterations, target met.\n" in made.log
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """`kdiag auto` on a project that brings its own commands: what is kept is what was judged."""
 
 import json
+import re
 import sys
 from dataclasses import replace
 
@@ -34,13 +35,13 @@ if "exp2" in source and SNEAKY:
 """
 
 
-def commands(folder, *, wrong=False, sneaky=False):
+def commands(folder, *, wrong=False, sneaky=False, bench=BENCH):
     """The softmax with commands that pretend to test and time it: candidates with exp2 take 0.7 of the time."""
     made = project(folder, "softmax")
-    (made.root / "bench.py").write_text(BENCH)
+    (made.root / "bench.py").write_text(bench)
     (made.root / "check.py").write_text(TEST.replace("WRONG", str(wrong)).replace("SNEAKY", str(sneaky)))
-    test, bench = (f'command = "{sys.executable} {name}.py"' for name in ("check", "bench"))
-    (made.root / "kdiag.toml").write_text(f'kernel = "softmax.py"\n[test]\n{test}\n[bench]\n{bench}\n')
+    test, run = (f'command = "{sys.executable} {name}.py"' for name in ("check", "bench"))
+    (made.root / "kdiag.toml").write_text(f'kernel = "softmax.py"\n[test]\n{test}\n[bench]\n{run}\n')
     made.commit()
     return made
 
@@ -73,10 +74,7 @@ def test_a_run_that_is_recorded_plans_as_any_other(tmp_path, capsys, monkeypatch
 
 
 def test_a_small_gain_is_measured_twice_and_lowers_its_branch(tmp_path, capsys, experience):
-    made = commands(tmp_path)
-    bench = made.root / "bench.py"
-    bench.write_text(bench.read_text().replace("ms = 0.7", "ms = 0.97"))
-    made.commit()
+    made = commands(tmp_path, bench=BENCH.replace("ms = 0.7", "ms = 0.97"))
     summary = finished(made, capsys, "--no-experience")
     assert not experience.exists()
     first = summary["iterations"][1]
@@ -106,10 +104,7 @@ def test_commands_that_want_a_gpu_do_not_make_the_kernel_wrong(tmp_path, capsys)
 
 
 def test_an_iteration_that_takes_too_long_is_ended_and_told(tmp_path, capsys, monkeypatch):
-    made = commands(tmp_path)
-    bench = made.root / "bench.py"
-    bench.write_text(bench.read_text() + "if 'exp2' in source:\n    import time\n    time.sleep(600)\n")
-    made.commit()
+    made = commands(tmp_path, bench=BENCH + "if 'exp2' in source:\n    import time\n    time.sleep(600)\n")
     short = replace(load_policies.load("tilegym"), iteration_s=5.0, ask_when=())
     monkeypatch.setattr(request, "load", {"tilegym": short}.get)
     code, summary = auto(made, capsys, "--policy", "tilegym", "--max-iterations", "1")
@@ -150,9 +145,10 @@ LEFT = "DRAM throughput is {} % of the 4,360 GB/s that a copy reaches on this ca
         ("adaptive", Died("error", "no ncu"), (32768,), 1, "unknown without counters"),
     ],
 )
-def test_at_the_speed_of_a_copy_nothing_is_tried(tmp_path, capsys, monkeypatch, policy, counters, rows, tried, told):
-    notes, calls = [], tuple(map(heard, rows))
-    monkeypatch.setattr("kdiag.reporters.terminal_auto.Terminal.on_note", lambda _, text: notes.append(text))
+def test_at_the_speed_of_a_copy_nothing_is_tried(
+    tmp_path, capsys, monkeypatch, notes, policy, counters, rows, tried, told
+):
+    calls = tuple(map(heard, rows))
     monkeypatch.setattr("kdiag.loop.setup.probe_gpu", lambda: Gpu("NVIDIA H200", "9.0", 132))
     monkeypatch.setattr("kdiag.executors.command_bench.copy_bandwidth", lambda: 4360.0)
     monkeypatch.setattr(CommandBench, "_heard", lambda bench, source: (bench._bench(source), calls))
@@ -174,7 +170,27 @@ def test_a_run_that_asks_goes_on_from_its_journal_alone_and_ends_at_its_target(t
     assert "the policy tilegym asks you to decide" in asked["stop_reason"]
     code, summary = auto_alone(capsys, "--resume", str(made.run_dir), "--policy", "optimize-loop")
     assert (code, summary["stop_reason"]) == (0, "target met: 714.3 of 700")
-    log = (made.run_dir / "worktree" / "sandbox" / "experiments" / "README.md").read_text().splitlines()
+    log = made.log.splitlines()
     assert "| 0 | baseline | - | PASS | 500 GBps | - | - |" in log
     assert log[-4].endswith("| T3 | PASS | 714.3 GBps | +42.9% | TARGET_MET |")
     assert log[-2].startswith("Final: 714.3 GBps, ")
+
+
+@pytest.mark.parametrize(
+    ("tiers", "counters"),
+    [
+        ("12341", Counters(observe(memory_pct=84, l2_pct=83, issue_pct=21))),
+        ("31313", Counters(observe(issue_pct=95, xu_pct=90, dram_pct=9))),
+        ("43124", Counters(observe(compute_pct=12, memory_pct=42, issue_pct=12, long_scoreboard=3, warp_latency=4))),
+        ("13241", Died("error", "no ncu")),
+    ],
+)
+def test_tiers_take_turns_also_after_a_resume(tmp_path, capsys, monkeypatch, notes, tiers, counters):
+    monkeypatch.setattr(CommandBench, "counters", lambda *_: counters)
+    made = commands(tmp_path, bench=BENCH.replace("gbps", "rate"))
+    finished(made, capsys, "--policy", "optimize-loop", "--max-iterations", "2")
+    assert notes.count("no target, as only milliseconds are known") == 1
+    code, _ = auto_alone(capsys, "--resume", str(made.run_dir), "--max-iterations", "5")
+    assert (code, "".join(re.findall(r"\| T(\d) \|", made.log))) == (0, tiers)
+    assert "| T3 | PASS | 1.05 ms | -30.0% | improved |" in made.log
+    assert "\nFinal: 1.05 ms, 5 iterations, as many" in made.log

@@ -45,9 +45,7 @@ def test_a_race_chooses_the_variant_and_its_losers_are_not_tried(run):
     assert {name for leaf in leaves for name, at in leaf.items() if at["state"] == "outraced"} == lost
 
 
-def test_a_cause_whose_treatment_worked_and_gained_nothing_is_refuted(run, monkeypatch):
-    notes = []
-    monkeypatch.setattr("kdiag.reporters.terminal_auto.Terminal.on_note", lambda _, text: notes.append(text))
+def test_a_cause_whose_treatment_worked_and_gained_nothing_is_refuted(run, notes):
     bench = TextBench(lambda _: 1.0, halved, dies=True)
     rows, races, trees = run(bench)
     assert (rows[0]["optimization"], rows[0]["variant"], races) == ("H", "all", []), "in the order of the plan"

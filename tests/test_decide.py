@@ -20,7 +20,6 @@ from verdict_cases import ADAPTIVE, COMPILED, POLICIES, RIGHT, TILEGYM, WRONG, o
             "SIGSEGV",
         ),
         (outcome(died="illegal memory access", checks=()), "crash", "illegal memory access"),
-        (outcome(died="no answer within 60 s", checks=()), "crash", "60 s"),
         (outcome(gates=(COMPILED, GateRecord("no-op", "failed", "identical")), checks=()), "no-op", "identical"),
         (outcome(gates=(GateRecord("scope", "failed", "it changed test_a.py"),)), "revert", "scope: it changed"),
         (outcome(gates=(GateRecord("effect", "failed", "it spills"),)), "revert", "effect: it spills"),

@@ -11,6 +11,7 @@ from kdiag.loop.candidates import PlanRequest
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.findings import gather
 from kdiag.loop.pairing import Known, promising, with_pairs
+from kdiag.planner.order import Tiers
 from kdiag.planner.tree import from_suggestions
 from kdiag.records import ExpectedSpeedup, parts
 from test_tree import states, suggest
@@ -72,12 +73,14 @@ def test_a_matrix_product_is_swizzled_in_a_persistent_loop(tmp_path):
     compiler = Compiler(described, "matmul.py", "sm_90", tmp_path)
     asked = EditRequest(source, "matmul_kernel", "matmul.py", compiler)
     swizzled, _ = choose(edit_named("I"), asked, "group_size_m=8")
-    plan = (PERSISTENT, replace(SWIZZLE, proposal=swizzled))
+    plan = (replace(PERSISTENT, tier=4), replace(SWIZZLE, proposal=swizzled))
     request = PlanRequest(source, "matmul_kernel", gather(source, "matmul_kernel", compiler), "yes")
     pair, *_ = with_pairs(plan, request, KNOWN, compiler)
     assert (pair.optimization, pair.rank, pair.safety) == ("I+B", 1, "safe")
     assert pair.variant.startswith("group_size_m=8+blocks-per-sm=")
     assert "GROUP_SIZE_M = 8" in pair.proposal.source
     assert "ct.num_blocks(0)" in pair.proposal.source
-    tried = replace(request, tried={("I+B", pair.variant): "revert"})
-    assert [s.optimization for s in with_pairs(plan, tried, KNOWN, compiler)] == ["B", "I"]
+    tried = {"tried": {("I+B", pair.variant): "revert"}}
+    for changes, order in ((tried, "B I"), ({"tiers": Tiers((4, 1), "")}, "B I+B I")):
+        found = with_pairs(plan, replace(request, **changes), KNOWN, compiler)
+        assert " ".join(s.optimization for s in found) == order

@@ -1,14 +1,18 @@
 """The planner on made-up kernels whose right answer was measured on an H200."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kdiag.planner.gain import capped
+from kdiag.planner.order import next_tiers
 from kdiag.records import ExpectedSpeedup
 from kdiag.rules.load_causes import load_causes
 from kdiag.rules.load_playbook import load
 from plan_cases import SOFTMAX, SOFTMAX_CAUSES, diagnosis, find, offer, plan
+from verdict_cases import row
 
 
 def test_every_optimization_of_the_playbook_appears_once_at_least():
@@ -86,14 +90,17 @@ def test_a_class_without_a_cause_orders_the_tiers(bottleneck, tiers):
     assert refused[0] == tiers[0]
 
 
-def test_a_policy_may_go_by_tiers_whatever_the_cause():
-    kernel = (*SOFTMAX, offer("G", "tile=2048"))
-    by_time, by_tier = (
-        [s.tier for s in plan(*kernel, diagnosis=SOFTMAX_CAUSES, by_tier=tiers) if s.applicable]
-        for tiers in (False, True)
-    )
-    assert by_time[0] == 3
-    assert by_tier == sorted(by_tier, key=(3, 1, 5, 2, 4).index)
+@pytest.mark.parametrize(
+    ("bottleneck", "tried", "order"),
+    [("compute", "H I+B", (5, 2, 4, 3, 1)), ("memory", "A G H B F G", (2, 3, 4, 5, 1))],
+)
+def test_the_tiers_with_the_fewest_attempts_come_first(bottleneck, tried, order):
+    rows = [row(1, "no-op"), *(replace(row(2, "crash"), optimization=name, variant=name) for name in tried.split())]
+    assert next_tiers(diagnosis(bottleneck=bottleneck), rows, counted=True).order == order
+    uncounted = next_tiers(diagnosis(bottleneck=bottleneck), [], counted=False)
+    first = plan(*SOFTMAX, diagnosis=SOFTMAX_CAUSES, tiers=uncounted)[0]
+    assert (first.tier, uncounted.order[0]) == (1, 1)
+    assert "then tier 1, the safest start without counters, then what suits" in first.explanation
 
 
 CAUSES = st.dictionaries(st.sampled_from(sorted(load_causes())), st.floats(0, 1), max_size=4)

@@ -11,8 +11,6 @@ from verdict_cases import ADAPTIVE, GOING, OPTIMIZE_LOOP, TILEGYM, row, rows
 @pytest.mark.parametrize(
     ("verdicts", "stops"),
     [
-        ((), False),
-        (("revert",), False),
         (("revert", "inconclusive"), True),
         (("crash", "revert"), True),
         (("revert", "keep", "revert"), False),

@@ -13,6 +13,7 @@ from kdiag.planner.tree import from_suggestions
 from kdiag.records import CompileFailure, ConfigurationTiming, Effect, ExpectedSpeedup
 from plan_cases import compiled, resized
 from test_tree import suggest
+from verdict_cases import ADAPTIVE
 
 
 def test_one_that_can_gain_nothing_does_not_stop_what_comes_after_it():
@@ -20,7 +21,9 @@ def test_one_that_can_gain_nothing_does_not_stop_what_comes_after_it():
         replace(suggest(n, "G", f"tile={n}"), expected_speedup=ExpectedSpeedup(0.9, 1.0, high))
         for n, high in enumerate((1.01, 1.3, 1.0), 1)
     )
-    strategy = Strategy(SimpleNamespace(), "yes", tree=from_suggestions((hopeless, hopeful, last), "memory"))
+    strategy = Strategy(
+        SimpleNamespace(policy=ADAPTIVE), "yes", tree=from_suggestions((hopeless, hopeful, last), "memory")
+    )
     assert strategy.next() == hopeful
     strategy.tree = strategy.tree.record("G", "tile=2", "reverted", "slower")
     assert strategy.next() is None

@@ -9,7 +9,7 @@ from kdiag import journal
 from kdiag.errors import KdiagError, UsageError, WorkloadError
 from kdiag.executors.bench import Baseline, ConfigurationBaseline
 from kdiag.loop.request import Request, completed, describe, policy_of, refuse_vendor
-from kdiag.loop.target import NO_TARGET, Goal, Target, from_toml, goal
+from kdiag.loop.target import NO_TARGET, Goal, Target, described, from_toml, goal
 from kdiag.records import Cause, Diagnosis, Evidence, Gpu, Iteration
 from kdiag.reporters.escalation import escalation
 from test_journal import START
@@ -47,6 +47,7 @@ def test_without_a_measured_peak_the_card_must_be_known_by_its_exact_name():
     bare = replace(MEASURED, copy_gbs=None)
     known = goal(Target(target_pct_of_peak=50.0), None, bare, Gpu("NVIDIA H200", "9.0", None))
     assert known.wanted == pytest.approx(2400, rel=0.02)
+    assert described(goal(NO_TARGET, 70.0, bare, None)) == "no target, as the peak of this card in GBps is unknown"
     with pytest.raises(KdiagError, match="give --target-metric and --target-value"):
         goal(Target(target_pct_of_peak=50.0), None, bare, Gpu("NVIDIA H200 NVX", "9.0", None))
 

@@ -53,11 +53,6 @@ def test_a_tree_is_not_changed_by_what_is_recorded():
     assert states(after)["H", "all"] == "kept"
 
 
-def test_siblings_of_a_kept_tile_size_stay_open():
-    tree = from_suggestions(PLAN).record("G", "tile=2048", "kept", "1.6x")
-    assert states(tree)["G", "tile=1024"] == "open"
-
-
 def test_a_kept_edit_is_not_undone_by_its_inverse():
     tree = from_suggestions(PLAN).record("A", "tile-load-store", "kept", "faster")
     assert states(tree)["A", "gather-scatter"] == "not-applicable"

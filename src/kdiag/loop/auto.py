@@ -30,7 +30,7 @@ from .reached import Reached
 from .request import Request
 from .run_files import RunFiles
 from .strategy import SMALL_GAIN, Strategy, text_of
-from .target import goal
+from .target import described, goal
 
 
 @dataclass
@@ -99,8 +99,8 @@ class Run:
         usual = self.arena.policy.target_pct_of_peak
         assert self.arena.bench is not None
         wanted = goal(self.request.goal, usual, measured, self.arena.bench.gpu())
-        if wanted is not None and wanted.wanted is not None:
-            self.terminal.on_note(f"target: {wanted.wanted:.4g} {wanted.unit}")
+        if usual is not None or (wanted is not None and wanted.wanted is not None):
+            self.terminal.on_note(described(wanted))
         self.reached.begin(measured, wanted, self.iterations)
         for line in headroom.describe(measured, self.reached.now_ms):
             self.terminal.on_note(f"unedited: {line}")

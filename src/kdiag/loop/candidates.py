@@ -8,6 +8,7 @@ from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.registry import propose
 from kdiag.planner.forecast import at_best, loops_decide
+from kdiag.planner.order import Tiers
 from kdiag.planner.rank import PlanInputs, rank
 from kdiag.planner.search import searched
 from kdiag.records import Compilation, CompileFailure, PastTrial, Proposal, Suggestion
@@ -33,8 +34,8 @@ class PlanRequest:
     `proposals` are those of `proposed`, where the source has been planned for before: making them takes seconds.
     `trials` are those of earlier runs, `start_values` those that kdiag brings along, None for all of these. With
     `thorough` the most promising variant of every optimization is compiled, not only what may come first; `race` is how
-    many variants of the first one are, so that those which spill or repeat another are known before they are timed. With `by_tier` the bottleneck's tiers come in their order, whatever the cause.
-    `runs` is in how many processes a candidate is measured.
+    many variants of the first one are, so that those which spill or repeat another are known before they are timed.
+    `tiers` and `runs` as in `PlanInputs`.
     """
 
     source: str
@@ -47,7 +48,7 @@ class PlanRequest:
     trials: tuple[PastTrial, ...] = ()
     start_values: tuple[PastTrial, ...] | None = None
     race: int = 1
-    by_tier: bool = False
+    tiers: Tiers | None = None
     runs: int = 1
     proposals: tuple[Proposal, ...] | None = None
 
@@ -100,7 +101,7 @@ def inputs_of(request: PlanRequest, compiler: Compiler) -> PlanInputs:
         tried=request.tried or {},
         trials=request.trials + start_values,
         features=features(request.findings),
-        by_tier=request.by_tier,
+        tiers=request.tiers,
         race=request.race > 1,
         runs=request.runs,
         observations=request.findings.observations,

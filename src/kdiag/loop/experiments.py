@@ -6,9 +6,9 @@ from pathlib import Path
 from kdiag.executors import repo
 from kdiag.executors.repo import Worktree
 from kdiag.executors.stopping import Progress, attempts, round_status
-from kdiag.records import Iteration, parts
+from kdiag.planner.order import tier_of
+from kdiag.records import Iteration
 from kdiag.reporters.markdown import Round, experiments_log, final_line, with_section, write_atomically
-from kdiag.rules import load_playbook
 
 from .attempt import Arena
 from .target import Goal
@@ -25,7 +25,7 @@ def write_log(arena: Arena, iterations: Sequence[Iteration], goal: Goal | None, 
     """Put the section of a run, as it now stands, into its log.
 
     `before` is the unedited kernel's time in ms by configuration; `ending` says how the run ended, if it did. The
-    metric is empty where no goal tells the work.
+    metric is the time in ms where no goal tells the work.
     """
     path, project = log_file(arena.worktree), arena.worktree.repository / "experiments" / "README.md"
     known = next((file.read_text() for file in (path, project) if file.is_file()), "")
@@ -39,16 +39,14 @@ def _section(arena: Arena, iterations: Sequence[Iteration], goal: Goal | None, b
     best = kept[-1] if kept else None
     share = 100 * best / goal.peak if goal and goal.peak and best is not None else None
     met = any(each.target_met for each in rounds)
-    unit, count = goal.unit if goal else "", len(attempts(iterations))
+    unit, count = goal.unit if goal else "ms", len(attempts(iterations))
     final = final_line(best, unit, share, count, "target met" if met else ending)
     gpu = arena.bench.gpu() if arena.bench else None
     return experiments_log(arena.kernel, gpu.name if gpu else "no GPU", unit, rounds, final)
 
 
 def _round(row: Iteration, goal: Goal | None, before: Times) -> Round:
-    (first, _), *_ = parts(row.optimization, row.variant)  # of a pair the first
-    optimization = load_playbook.load().get(first)
-    metric = goal.rate_of(row, before) if goal else None
+    metric = goal.rate_of(row, before) if goal else row.latency_ms
     progress = Progress(1, 0.0, metric=metric, target=goal.wanted if goal else None)
     met = row.verdict == "keep" and round_status(row, progress, last=False) == "TARGET_MET"
-    return Round(row, optimization.tier if optimization else None, metric, met)
+    return Round(row, tier_of(row), metric, met)

@@ -23,6 +23,7 @@ class Findings:
     """The observations of one source, the diagnosis they lead to, and what could not be had and why.
 
     `headroom` is how many times faster the launch would be at the roofline of its own counters, and no faster than a copy.
+    `counted` by a profiler are some of the observations.
     """
 
     observations: Observations
@@ -30,6 +31,7 @@ class Findings:
     compilation: Compilation
     notes: tuple[str, ...]
     headroom: float | None = None
+    counted: bool = False
 
 
 def gather(
@@ -70,6 +72,7 @@ def gather(
         compilation=compilation,
         notes=(*notes, *profile.contradictions),
         headroom=headroom_of(profile.roofline, number(seen, "pct_of_copy")),
+        counted=any(each.kind == "metric" for each in launch.observations.values()),
     )
 
 

@@ -12,6 +12,7 @@ from kdiag.executors.edits.registry import EDITS, offers, unified_diff
 from kdiag.executors.gates.effect import effect
 from kdiag.planner.gain import cost, elsewhere, limited, sources, time_saved
 from kdiag.planner.graph import bundled, relations
+from kdiag.planner.order import Tiers, sort_key
 from kdiag.planner.shrinkage import NO_EFFECT, figures, shrunk
 from kdiag.records import CompileFailure, ExpectedSpeedup, Proposal, Safety, Suggestion, Variant
 from kdiag.rules.load_playbook import Edge, load, matches
@@ -34,7 +35,7 @@ def with_pairs(
     suggestions: tuple[Suggestion, ...], request: PlanRequest, known: Known, compiler: Compiler
 ) -> tuple[Suggestion, ...]:
     """The plan with every pair that promises a gain, can be made, and is not what a single edit makes as well."""
-    ordered = list(suggestions)
+    ordered, by = list(suggestions), request.tiers
     taken = {s.proposal.source for s in suggestions if s.proposal is not None}
     tried = {optimization for optimization, _ in request.tried or {}}
     for first, edge, promised in promising(suggestions, known, request.headroom):
@@ -45,10 +46,14 @@ def with_pairs(
         taken.add(made.source)
         name = made.variant.name
         pair = replace(promised, variant=name, title=made.title, safety=made.safety, proposal=made)
-        saved = time_saved(pair.expected_speedup, pair.confidence)
-        later = (n for n, s in enumerate(ordered) if time_saved(s.expected_speedup, s.confidence) < saved)
+        later = (n for n, s in enumerate(ordered) if _place(s, by) > _place(pair, by))
         ordered.insert(next(later, len(ordered)), pair)
     return tuple(replace(entry, rank=rank) for rank, entry in enumerate(ordered, start=1))
+
+
+def _place(entry: Suggestion, tiers: Tiers | None) -> tuple[float | str, ...]:
+    """By the time saved, where tiers have an order within these; a pair has the tier of its first part."""
+    return sort_key(entry, 0.0, tiers.order) if tiers else (-time_saved(entry.expected_speedup, entry.confidence),)
 
 
 def promising(

@@ -14,6 +14,7 @@ from kdiag.executors.decide import gain_pct
 from kdiag.executors.gates.no_op import machine_code
 from kdiag.isolate import Died
 from kdiag.planner.compile_evidence import effect
+from kdiag.planner.order import next_tiers
 from kdiag.planner.predictions import check, predicted
 from kdiag.planner.tree import PriorityTree, State, from_suggestions, remembered
 from kdiag.records import (
@@ -79,7 +80,7 @@ class Strategy:
         """Observe a new best source and diagnose it. Raises KdiagError where nothing can be done with it."""
         found = gather(source, self.arena.kernel, self.arena.compiler, report, measured)
         failure = found.compilation
-        whole = isinstance(self.arena.compiler.workload, Workload)  # a benchmark may make launches that were not heard
+        whole = isinstance(self.arena.compiler.workload, Workload)  # a benchmark's launches may not have been heard
         if whole and isinstance(failure, CompileFailure) and failure.kind == "not-launched":
             raise KdiagError(f"{failure.message}; name the workload of that kernel.")
         if self.arena.bench is None and isinstance(failure, CompileFailure):
@@ -101,7 +102,9 @@ class Strategy:
 
     def foresee_next(self, suggestion: Suggestion) -> None:
         """Begin what comes after the suggestion if it is not kept."""
-        for each in [one for one in self.tree.open() if one is not suggestion and self._worth(one)][:NEXT]:
+        later = [one for one in self.tree.open() if one is not suggestion and self._worth(one)]
+        later.sort(key=lambda one: self.arena.policy.by_tier and one.tier == suggestion.tier)
+        for each in later[:NEXT]:
             self.arena.ahead.begin(self._emulate, text_of(each))
 
     def _emulate(self, source: str) -> None:
@@ -134,7 +137,8 @@ class Strategy:
         made = self._proposed.answers([source], lambda _: [proposed(source, arena.kernel, findings, arena.compiler)])
         request = PlanRequest(source, arena.kernel, findings, self.rounding, headroom, verdicts, race=MOST)
         runs = RUNS if isinstance(arena.compiler.workload, CommandWorkload) else 1
-        request = replace(request, proposals=made[source], by_tier=arena.policy.by_tier, runs=runs)
+        tiers = next_tiers(findings.diagnosis, rows, counted=findings.counted) if arena.policy.by_tier else None
+        request = replace(request, proposals=made[source], tiers=tiers, runs=runs)
         if self.memory is not None:
             request = replace(request, trials=self.memory.known)
         known = Known(arena.compiler.target, SMALL_GAIN, _measured(rows))

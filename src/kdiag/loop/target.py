@@ -143,6 +143,14 @@ def goal(target: Target, usual_pct: float | None, baseline: Baseline, gpu: Gpu |
     return Goal(metric, _work(metric, baseline), target.target_value or in_percent, peak)
 
 
+def described(aim: Goal | None) -> str:
+    """What a run is to reach, or why it has no target."""
+    if aim is None or aim.wanted is None:
+        why = f"the peak of this card in {aim.unit} is unknown" if aim else "only milliseconds are known"
+        return f"no target, as {why}"
+    return f"target: {aim.wanted:.4g} {aim.unit}"
+
+
 def _work(metric: Metric, baseline: Baseline) -> dict[str, float]:
     """Rate times milliseconds by configuration; empty unless the rate of every configuration is known."""
     rows = {row.configuration: (row.gbs if metric == "gbps" else row.tflops, row.ms) for row in baseline.configurations}
