@@ -19,7 +19,8 @@ from kdiag.errors import KdiagError
 class Test:
     """One graded question. A `shows` test counts by its weight; an `excludes` test can only take away.
 
-    `text` is the evidence sentence, with `{value}`; `reason` says where the two thresholds come from.
+    `text` is the evidence sentence, with `{value}`; `reason` says where the two thresholds come from. A file names the
+    metric behind the role, and says which tests are not required: `shows = "l2_pct"`, `optional = true`.
     """
 
     metric: str
@@ -94,8 +95,13 @@ def parse(name: str, text: str) -> CauseRule:
         raise KdiagError(f"{name} does not follow the schema: {error}.") from None
 
 
+def _test(entry: dict[str, Any]) -> Test:
+    role: Literal["shows", "excludes"] = "excludes" if "excludes" in entry else "shows"
+    return Test(entry.pop(role), role=role, required=not entry.pop("optional", False), **entry)
+
+
 def _pattern(entry: dict[str, Any]) -> Pattern:
-    tests = tuple(Test(**test) for test in entry.pop("test"))
+    tests = tuple(_test(test) for test in entry.pop("test"))
     return Pattern(tests=tests, only_without=tuple(entry.pop("only_without", ())), **entry)
 
 

@@ -22,13 +22,10 @@ def load_groups() -> Mapping[str, str]:
 @cache
 def load_opcodes(architecture: str) -> Mapping[int, str]:
     """Return the mnemonic of each opcode of an architecture ("sm_90"); empty for one that is not in the table."""
-    tables = _read("opcodes")
-    family = next((name for name, table in tables.items() if architecture in table["architectures"]), None)
-    if family is None:
-        return {}
     codes: dict[int, str] = {}
-    for table in (tables["common"], tables[family]):
-        codes |= {int(code, 16): name for name, listed in table["codes"].items() for code in listed.split()}
+    for table in _read("opcodes").values():
+        if architecture in table["architectures"]:
+            codes |= {int(code, 16): name for name, listed in table["codes"].items() for code in listed.split()}
     return codes
 
 

@@ -120,7 +120,7 @@ def test_a_broken_entry_is_named(text, message):
 
 
 CAUSE = "title = 't'\nmeaning = 'm'\nwhat_to_do = 'w'\nbottleneck = 'compute'\n"
-PATTERN = "[[pattern]]\nname = 'p'\nceiling = 1\n[[pattern.test]]\nmetric = 'm'\nnone = {none}\nfull = 3\nreason = 'r'"
+PATTERN = "[[pattern]]\nname = 'p'\nceiling = 1\n[[pattern.test]]\nshows = 'm'\nnone = {none}\nfull = 3\nreason = 'r'"
 RIGHT = {"playbook/Z.toml": ENTRY + TREAT, "causes/tensor-pipe.toml": CAUSE + PATTERN.format(none=1)}
 WRONG = [
     ({"causes/tensor-pipe.toml": CAUSE[12:]}, "causes/tensor-pipe.toml needs title"),

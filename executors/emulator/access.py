@@ -11,18 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from kdiag.records import FaultKind
 
+from .dtypes import Array
 from .memory import NOBODY, SEVERAL, Allocation
 from .window import Index, Window
 
 if TYPE_CHECKING:
     from .frame import Frame
     from .run import Run
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from cuda.tile.compilation import ArrayConstraint, ListConstraint, ScalarConstraint, TupleConstraint
 
-from .dtypes import numpy_dtype
+from .dtypes import Array, numpy_dtype
 from .memory import Allocation, ArrayInMemory, Memory, allocation_at
 from .never_written import NeverWritten
-
-Array = npt.NDArray[Any]
 
 
 @dataclass

@@ -3,18 +3,16 @@
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from cuda.tile._ir import ops as ir
 
 from . import arithmetic, pointers, views
 from .access import Site
-from .dtypes import numpy_dtype
+from .dtypes import Array, numpy_dtype
 from .frame import Frame, Origins
 from .memory import RAW_TYPES
 from .memory_operations import active_elements, output_used, synchronize
 from .shapes import NO_TOKEN
 
-Array = npt.NDArray[Any]
 Mode: TypeAlias = ir.AtomicRMWMode
 
 _BITWISE = {Mode.BITWISE_AND: "and_", Mode.BITWISE_OR: "or_", Mode.BITWISE_XOR: "xor"}

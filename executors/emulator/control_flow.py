@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from cuda.tile._ir.control_flow_ops import Break, Continue, EndBranch, IfElse, Return
 
+from .dtypes import Array
 from .faults import NotEmulated, place
 from .frame import Frame, take
 
-Array = npt.NDArray[Any]
 Handler = Callable[[Frame, Any], None]
 
 MOST_ITERATIONS = 300_000  # of a loop without a range

@@ -4,17 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from cuda.tile import _datatype as datatype
 from cuda.tile._ir import arithmetic_ops as ir
 from cuda.tile._ir.ops import FusedMulAddOperation, TileBitCast
 
 from . import arithmetic, casts
-from .dtypes import numpy_dtype
+from .dtypes import Array, numpy_dtype
 from .frame import Frame, Origins
 from .origins import Origin
-
-Array = npt.NDArray[Any]
 
 
 def any_of(frame: Frame, variables: Sequence[Any]) -> Origins | None:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .dtypes import Array
+
 if TYPE_CHECKING:
     from .run import Run
 
-Array = npt.NDArray[Any]
 Origins = npt.NDArray[np.uint8]  # 0: defined; else the number of the origin of an undefined value
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from cuda.tile._ir import ops as ir
 from cuda.tile._ir.arithmetic_ops import (
     RawBinaryArithmeticOperation,
@@ -20,10 +19,9 @@ from cuda.tile._ir.arithmetic_ops import (
 from cuda.tile._ir.control_flow_ops import Break, Continue, EndBranch, IfElse, Loop
 from cuda.tile._ir.ir import MemoryEffect
 
+from .dtypes import Array
 from .frame import Frame, along_lanes, entry
 from .parts import PASSES_ON, Definitions, Part, behind, definitions, part_at, whole_arrays
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from .dtypes import Array
+
 Integers = npt.NDArray[np.int64]
 
 NOBODY = -1  # no block of this launch touched the cell

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from cuda.tile import MemoryOrder, PaddingMode
 from cuda.tile._datatype import PointerInfo
 from cuda.tile._ir import ops as ir
@@ -11,14 +10,12 @@ from cuda.tile._ir.cast_ops import AddrSpaceCast, ReinterpretPointer
 
 from . import pointers, views
 from .access import Site
-from .dtypes import numpy_dtype
+from .dtypes import Array, numpy_dtype
 from .elementwise import any_of
 from .frame import ArrayView, Frame, Origins
 from .memory import RAW_TYPES
 from .origins import Origin
 from .shapes import NO_TOKEN
-
-Array = npt.NDArray[Any]
 
 _PADDING = {
     PaddingMode.ZERO: 0.0,

@@ -9,14 +9,13 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from cuda.tile._ir import ops as ir
 from cuda.tile._ir.arithmetic_ops import RawBinaryArithmeticOperation, TileAsType, TileBroadcast, TileReshape
 from cuda.tile.compilation import ArrayConstraint, ListConstraint, ScalarConstraint, TupleConstraint
 
+from .dtypes import Array
 from .frame import ArrayView, Frame, entry
 
-Array = npt.NDArray[Any]
 Definitions = Mapping[str, Any]
 PASSES_ON = (TileReshape, TileBroadcast, TileAsType, ir.AssumeDivBy, ir.AssumeBounded)
 

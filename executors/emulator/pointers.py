@@ -5,15 +5,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .access import Access, Site
+from .dtypes import Array
 from .frame import Origins
 from .memory import RAW_TYPES
 from .origins import Origin
 from .window import Index, Window
-
-Array = npt.NDArray[Any]
 
 
 def load(site: Site, addresses: Array, active: Array, size: int) -> tuple[Array, Origins | None]:

@@ -7,15 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from cuda.tile._ir.arithmetic_ops import RawBinaryArithmeticOperation
 from cuda.tile._ir.control_flow_ops import EndBranch
 from cuda.tile._ir.ops import TileReduce, TileScan
 
+from .dtypes import Array
 from .elementwise import any_of, applied
 from .frame import Frame, Origins
 
-Array = npt.NDArray[Any]
 Combine = Callable[[Sequence[Array], Sequence[Array]], list[Array]]
 
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from cuda.tile import _datatype as datatype
 from cuda.tile._ir.arithmetic_ops import TileBroadcast, TileReshape
 from cuda.tile._ir.control_flow_ops import MakeDummy
@@ -22,12 +21,11 @@ from cuda.tile._ir.ops import (
 from cuda.tile._ir.type import TokenTy
 
 from . import casts
-from .dtypes import numpy_dtype
+from .dtypes import Array, numpy_dtype
 from .elementwise import any_of
 from .frame import Frame
 from .origins import Origin
 
-Array = npt.NDArray[Any]
 NO_TOKEN = np.zeros(1, np.bool_)  # memory operations run in the order of the code; a token has nothing to say
 
 

@@ -5,18 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from cuda.tile import MemoryOrder
 from cuda.tile._ir.type import GatherScatterViewTy, StridedViewTy
 
 from . import pointers
 from .access import Site
+from .dtypes import Array
 from .frame import ArrayView, Frame, Origins, entry
 from .memory import RAW_TYPES
 from .origins import Origin
 from .window import Window
 
-Array = npt.NDArray[Any]
 SLICED = 256  # elements of a tile from which one copy per block is faster than one index per element
 
 

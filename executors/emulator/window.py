@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .dtypes import Array
 from .memory import RAW_TYPES, Allocation
 
-Array = npt.NDArray[Any]
 # Slices for one block's tile, or an integer array for the elements of many blocks.
 Index = tuple[slice, ...] | Array
 
@@ -52,30 +50,32 @@ class Window:
     @cached_property
     def undefined(self) -> list[Array]:
         """The cells of each element that nothing wrote; no planes where all of the allocation is defined."""
-        return [] if self.allocation.undefined is None else self._planes(self.allocation.undefined)
+        return self._planes(self.allocation.undefined)
 
     @cached_property
     def writer(self) -> list[Array]:
         """Who wrote the cells of each element; no planes for an allocation that this launch does not write."""
-        return [] if self.allocation.writer is None else self._planes(self.allocation.writer)
+        return self._planes(self.allocation.writer)
 
     @cached_property
     def reader(self) -> list[Array]:
         """Who read the cells of each element."""
-        return [] if self.allocation.reader is None else self._planes(self.allocation.reader)
+        return self._planes(self.allocation.reader)
 
     @cached_property
     def atomic(self) -> list[Array]:
         """Which cells were last written atomically."""
-        return [] if self.allocation.atomic is None else self._planes(self.allocation.atomic)
+        return self._planes(self.allocation.atomic)
 
     def never_written(self, index: Index) -> Array | None:
         """Which elements nothing ever wrote; None if all are defined."""
         planes = [plane[index] for plane in self.undefined]
         return np.logical_or.reduce(planes) if planes else None
 
-    def _planes(self, shadow: Array) -> list[Array]:
-        """The shadow as views of this window's shape, one for each cell of an element."""
+    def _planes(self, shadow: Array | None) -> list[Array]:
+        """The shadow as views of this window's shape, one for each cell of an element; none where there is no shadow."""
+        if shadow is None:
+            return []
         cells = self.size // self.allocation.cell
         steps = tuple(stride * cells * shadow.itemsize for stride in self.strides)
         first = (self.address - self.allocation.start) // self.allocation.cell
