@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from kdiag.errors import KdiagError
 from kdiag.isolate import Died
-from kdiag.records import ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated, Observations
+from kdiag.records import Clocks, ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated, Observations
 from kdiag.workload import Call, source_hash
 
 
@@ -48,6 +48,7 @@ class ConfigurationBaseline:
     gbs: float | None = None
     tflops: float | None = None
     least_ms: float | None = None
+    clocks: Clocks | None = None
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,6 @@ class DeviceBench:
     _profilers: dict[str, Profiler] = field(init=False, default_factory=dict)
 
     def gpu(self) -> Gpu | None:
-        """The card that measures."""
         return self.card
 
     def baseline(self, source: Path) -> Baseline | Died:
@@ -90,7 +89,6 @@ class DeviceBench:
         return folder, prepare(self.workload, kernel, self.metrics, Path(folder.name) / "counters.ncu-rep")
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
-        """Check `candidate`, then time it interleaved with `parent`."""
         from . import device_jobs
 
         requests = [

@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
 
@@ -20,7 +20,7 @@ from .device_timing import Budget, Flush, Run, compared, copy_gbs, interleaved, 
 from .paired_statistics import timing
 
 # The matrix product that bounds a workload, by the dtype of its inputs: float32 may use TF32 at best.
-MATRIX_DTYPES = {torch.bfloat16: torch.bfloat16, torch.float16: torch.float16, torch.float32: torch.float32}
+MATRIX_DTYPES = (torch.bfloat16, torch.float16, torch.float32)
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,11 @@ def probe(_: None) -> Gpu | None:
     """The current CUDA device as torch names it, or None if torch sees none."""
     if not torch.cuda.is_available():
         return None
-    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+    properties = torch.cuda.get_device_properties()
     return Gpu(properties.name, f"{properties.major}.{properties.minor}", properties.multi_processor_count)
 
 
 def devices(_: None) -> int:
-    """How many CUDA devices torch sees."""
     return int(torch.cuda.device_count())
 
 
@@ -140,7 +139,7 @@ def _time(
     # On inputs that it has not seen: a warm kernel must still be right.
     name = f"{label(config)} after timing"
     checked = Subject(workload).check(modules[-1], config, name, SEEDS[-1] + 1)
-    return timing(label(config), parent, twin, candidate), checked
+    return replace(timing(label(config), parent, twin, candidate), clocks=flush.clocks), checked
 
 
 def arms(workload: ModuleType, modules: Sequence[ModuleType], config: Config) -> list[Run]:
@@ -160,7 +159,7 @@ def matrix_dtype(workload: ModuleType, config: Config) -> torch.dtype | None:
     """The dtype of the matrix product that bounds a configuration, None where its inputs say nothing of one."""
     inputs = workload.make_inputs(config, "cuda", SEEDS[0])
     dtypes = {tensor.dtype for tensor in inputs.values() if isinstance(tensor, torch.Tensor)}
-    known = [MATRIX_DTYPES[dtype] for dtype in dtypes if dtype in MATRIX_DTYPES]
+    known = [dtype for dtype in dtypes if dtype in MATRIX_DTYPES]
     return min(known, key=lambda dtype: dtype.itemsize) if known and len(known) == len(dtypes) else None
 
 
@@ -180,19 +179,12 @@ def _baseline_row(
     if rate is not None:
         limits["matrix rate"] = operations / rate / 1e9
     limited_by = max(limits, key=lambda name: limits[name])
-    card = torch.cuda.get_device_properties(torch.cuda.current_device())
-    least = shortest_ms(moved - card.L2_cache_size, rates[0], operations, rate)
+    cache = torch.cuda.get_device_properties().L2_cache_size
+    least = shortest_ms(moved - cache, rates[0], operations, rate)
     # What the unedited kernel itself falls short of is no limit: bytes_moved() or flops() says too much.
     least_ms = least if least < ms else None
+    row = ConfigurationBaseline(label(config), ms, upper - lower, least_ms=least_ms, clocks=flush.clocks)
     if not moved or (operations and dtype is None):
-        return ConfigurationBaseline(label(config), ms, upper - lower, least_ms=least_ms)
-    return ConfigurationBaseline(
-        configuration=label(config),
-        ms=ms,
-        spread_ms=upper - lower,
-        limit_ms=limits[limited_by],
-        limited_by=limited_by,
-        gbs=moved / ms / 1e6,
-        tflops=operations / ms / 1e9,
-        least_ms=least_ms,
-    )
+        return row
+    gbs, tflops = moved / ms / 1e6, operations / ms / 1e9
+    return replace(row, limit_ms=limits[limited_by], limited_by=limited_by, gbs=gbs, tflops=tflops)

@@ -8,10 +8,14 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TypeVar
 
 import torch
 
+from kdiag.records import Clocks
+
+from .clocks import Meter
 from .paired_statistics import until_settled
 
 COPY_MARGIN = 1.02  # over the measured copy bandwidth: its own spread
@@ -67,13 +71,15 @@ class Flush:
     """Evicts L2 before each sample by reading a buffer of four times its size.
 
     Reading leaves clean lines; a fill would leave dirty ones, whose write-back would be charged to the kernel.
-    The read also keeps the GPU busy while the host enqueues the next launch, so no launch gap is timed.
+    The read also keeps the GPU busy while the host enqueues the next launch, so no launch gap is timed. `clocks` are
+    those of the last rounds.
     """
 
     def __init__(self) -> None:
-        cache = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size or 64 << 20
+        cache = torch.cuda.get_device_properties().L2_cache_size or 64 << 20
         self._buffer = torch.zeros(cache, dtype=torch.float32, device="cuda")
-        self.repeats = 1
+        self.repeats, self.meter = 1, Meter()
+        self.clocks: Clocks | None = None
 
     def __call__(self) -> None:
         for _ in range(self.repeats):
@@ -81,6 +87,7 @@ class Flush:
 
     def cover(self, host_ms: float) -> None:
         """Make the flush last at least twice the host's time to enqueue one run."""
+        self.repeats = 1
         one_ms = max(_elapsed_ms(self), 1e-3)
         self.repeats = min(64, max(1, math.ceil(2 * host_ms / one_ms)))
 
@@ -98,8 +105,9 @@ def compared(arms: Sequence[Run], budget: Budget, flush: Flush) -> list[list[flo
 
 def _rounds(arms: Sequence[Run], budget: Budget, flush: Flush) -> int:
     """How many rounds the budget allows, found out while the GPU warms up."""
-    host_ms, round_ms = _warm_up(arms, flush)
+    host_ms, arms_ms = _warm_up(arms, flush)
     flush.cover(host_ms)
+    round_ms = arms_ms + len(arms) * _elapsed_ms(flush)
     return max(budget.least, min(budget.most, int(budget.seconds * 1e3 / max(round_ms, 1e-3))))
 
 
@@ -111,13 +119,14 @@ def _block(arms: Sequence[Run], rounds: int, random_order: random.Random, flush:
         random_order.shuffle(order)
         for arm in order:
             samples[arm].append(_sample(arms[arm], flush))
+    flush.clocks = flush.meter.read()  # while the GPU is busy with what is queued
     torch.cuda.synchronize()
     counts = [len(arm.runs) if isinstance(arm, Window) else 1 for arm in arms]
     ends = zip(samples, counts, strict=True)
     return [[start.elapsed_time(end) / count for start, end in pairs[1:]] for pairs, count in ends]
 
 
-def _sample(run: Run, flush: Flush) -> tuple[torch.cuda.Event, torch.cuda.Event]:
+def _sample(run: Run, flush: Run) -> tuple[torch.cuda.Event, torch.cuda.Event]:
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     flush()
     start.record()
@@ -129,7 +138,7 @@ def _sample(run: Run, flush: Flush) -> tuple[torch.cuda.Event, torch.cuda.Event]
 def _warm_up(arms: Sequence[Run], flush: Flush) -> tuple[float, float]:
     """Run for at least 0.4 s and until two rounds agree within 1 %, at most 1 s, so that clocks and power have settled.
 
-    Returns (host ms a run, GPU ms a round).
+    Returns (host ms a run, GPU ms of the runs of a round).
     """
     previous, started, spent = math.inf, time.perf_counter(), 0.0
     while spent < 1.0:
@@ -142,15 +151,12 @@ def _warm_up(arms: Sequence[Run], flush: Flush) -> tuple[float, float]:
         if spent >= 0.4 and abs(now - previous) <= 0.01 * now:
             break
         previous = now
-    return host_ms, now + len(arms) * _elapsed_ms(flush)
+    return host_ms, now
 
 
 def _elapsed_ms(run: Run) -> float:
     """Behind what the GPU has been given already."""
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    run()
-    end.record()
+    start, end = _sample(run, lambda: None)
     torch.cuda.synchronize()
     return float(start.elapsed_time(end))
 
@@ -160,7 +166,7 @@ def copy_gbs(flush: Flush) -> float:
     a, b, c = (torch.ones(1 << 28, device="cuda") for _ in range(3))  # 1 GiB each, many times any L2
     copy, add = interleaved([lambda: c.copy_(a), lambda: torch.add(a, b, out=c)], Budget(10, 20, 0.1), flush)
     size = a.numel() * a.element_size()
-    bytes_per_ms: float = max(2 * size / _median(copy), 3 * size / _median(add))
+    bytes_per_ms: float = max(2 * size / median(copy), 3 * size / median(add))
     return bytes_per_ms / 1e6
 
 
@@ -170,7 +176,7 @@ def matrix_tflops(dtype: torch.dtype, flush: Flush) -> float:
     torch.backends.cuda.matmul.allow_tf32 = True
     a, b = (torch.randn((n, n), device="cuda").to(dtype) for _ in range(2))
     (times,) = interleaved([lambda: a @ b], Budget(10, 20, 0.1), flush)
-    return 2 * n**3 / _median(times) / 1e9
+    return 2 * n**3 / median(times) / 1e9
 
 
 def shortest_ms(moved: float, copy_gbs: float, operations: float, matrix_tflops: float | None) -> float:
@@ -181,8 +187,3 @@ def shortest_ms(moved: float, copy_gbs: float, operations: float, matrix_tflops:
     """
     through_memory = moved / (copy_gbs * COPY_MARGIN) / 1e6
     return max(through_memory, operations / (matrix_tflops * MATRIX_MARGIN) / 1e9 if matrix_tflops else 0.0)
-
-
-def _median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    return ordered[len(ordered) // 2]

@@ -46,7 +46,6 @@ class RunTiming:
     launches: int
 
     def observations(self) -> dict[str, Evidence]:
-        """The `timing.*` observations that could be made."""
         found = [("timing.launches", float(self.launches), "", "cuTile launches a run")]
         if self.device_us is not None:
             idle = max(0.0, 100 * (1 - self.device_us / self.period_us))
@@ -58,7 +57,6 @@ class RunTiming:
 
 
 def time_runs(request: TimingRequest, *, timeout_s: float = TIMEOUT_S) -> RunTiming | Died:
-    """Time a workload in a child process."""
     return isolate.run(_time_runs, request, timeout_s=timeout_s)
 
 

@@ -44,35 +44,28 @@ class RecordingBench:
     asked: Asked
 
     def __post_init__(self) -> None:
-        """Begin the record with what is asked for and the card."""
         self._append("asked", self.asked)
         self._append("gpu", self.bench.gpu())
 
     def gpu(self) -> Gpu | None:
-        """The card of the bench that is recorded."""
         return self.bench.gpu()
 
     def baseline(self, source: Path) -> Baseline | Died:
-        """As the recorded bench."""
         return self._append(_key("baseline", source), self.bench.baseline(source))
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
-        """As the recorded bench."""
         return self._append(_key("trial", parent, candidate), self.bench.trial(parent, candidate))
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
-        """As the recorded bench."""
         return self._append(_key("counters", source), self.bench.counters(source, kernel))
 
     def samples(self, source: Path, kernel: str) -> Counters | Died:
-        """As the recorded bench."""
         answer: Counters | Died = Died("error", "no counters are sampled here")
         if isinstance(self.bench, Samples):
             answer = self.bench.samples(source, kernel)
         return self._append(_key("samples", source), answer)
 
     def checks(self, parent: Path, candidates: Sequence[Path]) -> tuple[Trial | Died, ...]:
-        """As the recorded bench, an answer for each candidate."""
         answers: tuple[Trial | Died, ...] = (NO_RACES,) * len(candidates)
         if isinstance(self.bench, Races):
             answers = self.bench.checks(parent, candidates)
@@ -80,7 +73,6 @@ class RecordingBench:
         return tuple(self._append(key, answer) for key, answer in zip(keys, answers, strict=True))
 
     def race(self, parent: Path, candidates: Sequence[Path], slower_pct: float) -> Heat | Died:
-        """As the recorded bench."""
         answer = self.bench.race(parent, candidates, slower_pct) if isinstance(self.bench, Races) else NO_RACES
         return self._append(_key("race", parent, *candidates), answer)
 
@@ -93,7 +85,7 @@ class RecordingBench:
 
 @dataclass
 class ReplayBench:
-    """Answers from a record, or from one that xz has compressed (`.xz`).
+    """Answers about exactly the sources that a record, or one that xz has compressed (`.xz`), is about.
 
     A key that was recorded several times is answered in the recorded order.
     """
@@ -123,20 +115,16 @@ class ReplayBench:
         return answer if isinstance(answer, Asked) else None
 
     def gpu(self) -> Gpu | None:
-        """The card that was recorded."""
         answer = self._next("gpu", "the GPU")
         return answer if isinstance(answer, Gpu) else None
 
     def baseline(self, source: Path) -> Baseline | Died:
-        """The recorded baseline of exactly this source."""
         return self._ask(Baseline, _key("baseline", source), f"a baseline of {source.name}")
 
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
-        """The recorded trial of exactly this pair."""
         return self._ask(Trial, _key("trial", parent, candidate), f"a trial of {candidate.name}")
 
     def counters(self, source: Path, kernel: str) -> Counters | Died:
-        """The recorded counters of exactly this source."""
         return self._counted("counters", source)
 
     def samples(self, source: Path, kernel: str) -> Counters | Died:
@@ -151,9 +139,9 @@ class ReplayBench:
 
     def race(self, parent: Path, candidates: Sequence[Path], slower_pct: float) -> Heat | Died:
         """The recorded race of exactly these sources; Died where the recorded run held no race at all."""
-        if (never := self._never("race")) is not None:
-            return never
-        return self._ask(Heat, _key("race", parent, *candidates), f"a race of {len(candidates)} candidates")
+        return self._never("race") or self._ask(
+            Heat, _key("race", parent, *candidates), f"a race of {len(candidates)} candidates"
+        )
 
     def _counted(self, kind: str, source: Path) -> Counters | Died:
         return self._ask(Counters, _key(kind, source), f"{kind} of {source.name}")

@@ -79,7 +79,6 @@ def commit(worktree: Worktree, message: str) -> str:
 
 
 def head(worktree: Worktree) -> str:
-    """The hash of the worktree's last commit."""
     return tell(worktree.path, "rev-parse", "HEAD").strip()
 
 

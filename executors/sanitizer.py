@@ -40,7 +40,6 @@ class Memcheck:
             self._waiting = _start(self.workload)
 
     def __call__(self, source: Path) -> GateRecord:
-        """What the tool says of this version."""
         self.get_ready()
         waiting, self._waiting = self._waiting, None
         assert waiting is not None

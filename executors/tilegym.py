@@ -39,7 +39,6 @@ class Operator:
 
     @property
     def measured(self) -> bool:
-        """Whether its tests measure anything."""
         return any(MEASURES.search(read_source(self.checkout / file)) for file in self.test_files)
 
 

@@ -45,7 +45,6 @@ def replace_text(path: Path, before: str, after: str) -> Path:
 
 
 def _keep(name: str, text: str) -> Path:
-    """Keep a text in the state folder."""
     base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     digest = hashlib.sha256(text.encode()).hexdigest()
     folder = Path(base) / "kdiag" / "originals" / digest[:16]

@@ -29,12 +29,14 @@ def softmax(tmp_path_factory):
 
 
 def test_the_first_step_is_the_right_one(softmax):
-    _, summary = softmax
+    made, summary = softmax
     baseline, first = summary["iterations"][:2]
     assert (baseline["n"], baseline["optimization"], baseline["correctness"]) == (0, "baseline", "PASS")
     assert (first["optimization"], first["verdict"], first["correctness"]) == ("H", "keep", "PASS")
     assert summary["speedup"] >= 1.3
     assert summary["stop_reason"] == "target met: 4096 of 3960"  # as the recorded run was asked to
+    waited = state(journal.read(made.run_dir / "journal.jsonl")).iterations[1].waited
+    assert summary["loop_s"] > 0 < waited["device"] < waited["compiler"]
 
 
 def test_the_branch_holds_one_commit_per_kept_edit(softmax):

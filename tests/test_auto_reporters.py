@@ -9,14 +9,15 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from kdiag.records import GateRecord, Iteration, Prediction
+from kdiag.records import Clocks, GateRecord, Iteration, Prediction
 from kdiag.reporters.json_auto import to_json
 from kdiag.reporters.run_summary import RunHeader, RunSummary, Totals, totals
 from kdiag.reporters.terminal_auto import Terminal
 from test_tree import suggest
+from verdict_cases import timing
 
 HEADER = RunHeader("softmax", "NVIDIA H200", "adaptive", "cutile-perf-softmax-1", "/run 1/worktree", "/user")
-BASELINE = Iteration(0, "baseline", "", "baseline", "PASS", 0.2, None, "keep", "as found")
+BASELINE = Iteration(0, "baseline", "", "baseline", "PASS", 0.2, None, "keep", "as found", clocks=(Clocks(1785, 2619),))
 GATES = (
     GateRecord("scope", "passed"),
     GateRecord("compile", "passed"),
@@ -26,6 +27,9 @@ GATES = (
 FIRST = Iteration(1, "H", "exp2", "exp2 for exp", "PASS", 0.1, 1.9, "keep", "90 % faster", GATES, seconds=4.2)
 WORSE = Iteration(2, "A", "", "[tile] loads", "PASS", 0.9, 0.1, "revert", "slower in [b]: 0.1x", GATES)
 SECOND = Iteration(3, "F", "", "no TMA", "PASS", 0.08, 1.2, "keep", "20 % faster")
+SECOND = replace(
+    SECOND, seconds=9.0, waited={"compiler": 1.0, "device": 3.0}, timings=(replace(timing(1.2), clocks=Clocks(1980)),)
+)
 RUN = RunSummary(HEADER, (BASELINE, FIRST, WORSE, SECOND), "at its limit", {"results": "/run 1/perf.md"})
 
 
@@ -41,10 +45,11 @@ def test_the_json_object_holds_what_was_promised():
     value = json.loads(json.dumps(to_json(run), allow_nan=False))
     assert list(value) == [
         *("schema", "kernel", "gpu", "policy", "baseline_ms", "best_ms", "speedup"),
-        *("stop_reason", "iterations", "branch", "files"),
+        *("clocks", "loop_s", "stop_reason", "iterations", "branch", "files"),
     ]
     assert value["schema"] == "kdiag.auto/1"
     assert (value["baseline_ms"], value["best_ms"], value["speedup"]) == (0.2, 0.08, 1.9 * 1.2)
+    assert (value["clocks"], value["loop_s"]) == ([vars(Clocks(1785, 2619)), vars(Clocks(1980))], 5.0)
     assert list(value["iterations"][0]) == [
         *("n", "optimization", "variant", "correctness", "latency_ms", "speedup", "verdict", "reason")
     ]
@@ -108,6 +113,8 @@ def test_a_refuted_cause_is_told_with_what_follows_from_it(terminal):
 def test_the_summary_says_what_is_left_and_how_to_take_it_over():
     _, results = told()
     assert "softmax: 0.200000 ms -> 0.080000 ms, 2.28x" in results
+    assert "clocks: SM 1,785-1,980 MHz, memory 2,619 MHz while timing; SM +10.9% since the baseline: compare" in results
+    assert "The loop itself took 5.00 s a candidate" in results
     assert "Stopped: at its limit." in results
     assert "results: /run 1/perf.md" in results
     assert "git -C /user merge cutile-perf-softmax-1" in results
@@ -117,12 +124,15 @@ def test_the_summary_says_what_is_left_and_how_to_take_it_over():
 
 def test_a_run_that_kept_nothing_does_not_offer_a_merge():
     results = io.StringIO()
-    run = replace(RUN, iterations=(BASELINE, WORSE), hint="To measure them: kdiag auto --resume /run")
+    run = replace(
+        RUN, iterations=(replace(BASELINE, clocks=()), WORSE), hint="To measure them: kdiag auto --resume /run"
+    )
     Terminal(Console(file=io.StringIO()), Console(file=results, width=120)).summary(run)
-    assert "merge" not in results.getvalue()
+    assert ("merge" in results.getvalue(), "clocks: not known" in results.getvalue()) == (False, True)
     assert "No edit was kept" in results.getvalue()
     assert "kdiag auto --resume /run" in results.getvalue()
     Terminal(results=Console(file=results)).summary(replace(run, iterations=(BASELINE,)))
+    assert "1,785 MHz, memory 2,619 MHz while timing\n" in results.getvalue()
     assert "No edit was tried." in results.getvalue()
 
 

@@ -22,6 +22,7 @@ def test_a_modified_target_is_refused_even_if_git_was_told_to_overlook_it(checko
     (checkout / "ops" / "kernel.py").write_text("changed\n")
     with pytest.raises(RepositoryError, match="commit or stash"):
         opened(checkout)
+    assert git(checkout, "branch", "--list", "cutile-perf-*") == ""
 
 
 def test_a_target_with_a_staged_change_is_refused(checkout):

@@ -68,7 +68,7 @@ def captured(request: PmRequest) -> tuple[GpuLaunch, tuple[str, ...]]:
 
 def launch_facts(launch: GpuLaunch, window: Accepted) -> Mapping[str, Evidence]:
     """What the launch and the card say themselves, under the names of Nsight Compute's `launch__` metrics."""
-    card = torch.cuda.get_device_properties(torch.cuda.current_device())
+    card = torch.cuda.get_device_properties()
     grid = (*launch.grid, 1, 1)[:3]
     count = window.launched.launches
     facts: Mapping[str, tuple[float, str]] = {

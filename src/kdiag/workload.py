@@ -34,7 +34,6 @@ class Part:
     count: int = 1
 
     def of(self, whole: Sequence[Item]) -> list[Item]:
-        """The part of this list."""
         begin, end = (len(whole) * n // self.count for n in (self.number, self.number + 1))
         return list(whole[begin:end])
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import libcst as cst
-import libcst.matchers as m
 
 from ..syntax.kernel_source import nodes
 from .fast_math_knowledge import Math, bare
@@ -21,7 +20,7 @@ class Recipe:
     divisions: tuple[DivisionRewrite, ...] = ()
 
 
-class Rewriter(m.MatcherDecoratableTransformer):
+class Rewriter(cst.CSTTransformer):
     """Rewrites one function. `changed` holds the original nodes that were rewritten, `guarded` those behind a test.
 
     `kept` are divisions whose rounding decides a comparison, each with the place that decides.
@@ -35,8 +34,7 @@ class Rewriter(m.MatcherDecoratableTransformer):
         self.kept: dict[cst.CSTNode, cst.CSTNode] = {}
         self._recipe = recipe
 
-    @m.leave(m.Call())
-    def call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:  # noqa: N802
         member = self.math.member(original_node) or ""
         rewrite = self._recipe.calls.get(member)
         if rewrite is None or self.math.guard(original_node) is None:
@@ -46,21 +44,15 @@ class Rewriter(m.MatcherDecoratableTransformer):
             return updated_node
         return self._rewritten(original_node, updated_node, new)
 
-    @m.leave(m.BinaryOperation(operator=m.Power()))
-    def power(self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation) -> cst.BaseExpression:
-        """`x ** -0.5` as a reciprocal root."""
-        if "pow" not in self._recipe.calls or not is_minus_half(original_node.right):
-            return updated_node
-        if self.math.guard(original_node) is None:
-            return updated_node
-        return self._rewritten(original_node, updated_node, self.math.call("rsqrt", updated_node.left))
-
-    @m.leave(m.BinaryOperation(operator=m.Divide()))
-    def quotient(self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation) -> cst.BaseExpression:
-        """`x / y` as `x * factor` or as a call."""
+    def leave_BinaryOperation(  # noqa: N802
+        self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation
+    ) -> cst.BaseExpression:
+        """`x ** -0.5` as a reciprocal root, `x / y` as `x * factor` or as a call."""
         sign = updated_node.operator
-        assert isinstance(sign, cst.Divide)
-        if self.math.guard(original_node) is None:
+        root = isinstance(sign, cst.Power) and "pow" in self._recipe.calls and is_minus_half(original_node.right)
+        if root and self.math.guard(original_node) is not None:
+            return self._rewritten(original_node, updated_node, self.math.call("rsqrt", updated_node.left))
+        if not isinstance(sign, cst.Divide) or self.math.guard(original_node) is None:
             return updated_node
         before, after = sign.whitespace_before, sign.whitespace_after
         original = (original_node.left, original_node.right)
@@ -71,13 +63,15 @@ class Rewriter(m.MatcherDecoratableTransformer):
             new = updated_node.with_changes(operator=cst.Multiply(before, after), right=new.value)
         return updated_node if self._decides(original_node) else self._rewritten(original_node, updated_node, new)
 
-    @m.leave(m.AugAssign(operator=m.DivideAssign()))
-    def assignment(self, original_node: cst.AugAssign, updated_node: cst.AugAssign) -> cst.BaseSmallStatement:
+    def leave_AugAssign(  # noqa: N802
+        self, original_node: cst.AugAssign, updated_node: cst.AugAssign
+    ) -> cst.BaseSmallStatement:
         """`x /= y` as `x *= factor`, or as `x = quotient` where x is a name."""
         target, sign = updated_node.target, updated_node.operator
-        assert isinstance(sign, cst.DivideAssign)
         parts = (original_node.target, original_node.value)
-        if not is_tile(combined(*map(self.math.kind, parts))) or not isinstance(target, cst.Name):
+        if not isinstance(sign, cst.DivideAssign) or not isinstance(target, cst.Name):
+            return updated_node
+        if not is_tile(combined(*map(self.math.kind, parts))):
             return updated_node
         new = self._divide(Division(original_node, parts, (target, updated_node.value)))
         if new is None or self._decides(original_node):

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import libcst as cst
-import libcst.matchers as m
 
 from ..syntax.kernel_source import KernelSource, last_name, nodes, replace
 from ..syntax.rewriting import Changed
@@ -71,7 +70,7 @@ def with_functions(
     renamed = {function.name.value: fresh(function.name.value + SUFFIX, taken) for function in shared}
     replaced: dict[cst.CSTNode, Changed] = {}
     for function, new in changed.items():
-        called = cst.ensure_type(new.visit(_Renamed(renamed)), cst.FunctionDef)
+        called = cst.ensure_type(new.visit(_Renamed(renamed)), cst.FunctionDef) if renamed else new
         replaced[function] = cst.FlattenSentinel(
             [called] if function not in shared else [function, _copy(called, renamed)]
         )
@@ -126,15 +125,14 @@ def _copy(function: cst.FunctionDef, renamed: Mapping[str, str]) -> cst.Function
     return function.with_changes(name=name, leading_lines=[cst.EmptyLine(indent=False)] * 2)
 
 
-class _Renamed(m.MatcherDecoratableTransformer):
+class _Renamed(cst.CSTTransformer):
     """Calls the copies."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         super().__init__()
         self._names = names
 
-    @m.leave(m.Call(func=m.Name()))
-    def call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:  # noqa: N802
         """A call of a function that was copied."""
         function = updated_node.func
         if not isinstance(function, cst.Name) or function.value not in self._names:

@@ -28,7 +28,6 @@ class EditRequest:
 
     @cached_property
     def findings(self) -> Findings:
-        """What source and compiler say of the kernel."""
         return gather(self.source, self.kernel, self.compiler)
 
 

@@ -2,7 +2,6 @@
 
 import math
 import statistics
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from .ahead import Ahead
 from .compiler import Compiler
 from .emulator import Emulator
 from .inspection import Pair, inspect
+from .spent import waiting
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,6 @@ class Arena:
 
     @property
     def compiler(self) -> Compiler:
-        """Where the emulator's files come from."""
         return self.emulator.compiler
 
 
@@ -80,13 +79,11 @@ def attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, raced: Rac
     an iteration, its race included, is ended, and is a crash.
     """
     with isolate.ending_within(arena.policy.iteration_s - raced.seconds):
-        row = _attempt(n, proposal, parent, arena, raced.wrong)
-    return replace(row, seconds=row.seconds + raced.seconds)
+        return _attempt(n, proposal, parent, arena, raced.wrong)
 
 
 def _attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Trial | Died | None) -> Iteration:
     assert proposal.source is not None
-    started = time.monotonic()
     if proposal.safety == "changes-rounding":
         parent = replace(parent, errors={})  # the tolerance alone decides
     repo.write(arena.worktree, proposal.source)
@@ -124,7 +121,6 @@ def _attempt(n: int, proposal: Proposal, parent: Parent, arena: Arena, wrong: Tr
         timings=measured.timings,
         checks=measured.checks,
         source_hash=source_hash(proposal.source),
-        seconds=time.monotonic() - started,
     )
 
 
@@ -153,7 +149,8 @@ def _measure(bench: Bench, source: str, parent: Parent, arena: Arena) -> tuple[T
     """One trial, and the gates after it: foreign code has run in the worktree, and it must not commit either."""
     head = repo.head(arena.worktree)
     arena.on_gate("correctness and time on the device")
-    trial = bench.trial(arena.compiler.path(parent.source), arena.compiler.path(source))
+    with waiting("device"):
+        trial = bench.trial(arena.compiler.path(parent.source), arena.compiler.path(source))
     after = replace(_scope(None, parent, arena), gate="scope after the run")
     if repo.head(arena.worktree) != head:
         after = replace(after, outcome="failed", reason="a command made a commit in the worktree")

@@ -29,6 +29,7 @@ from .last_check import last_check
 from .reached import Reached
 from .request import Request
 from .run_files import RunFiles
+from .spent import Laps, laps
 from .strategy import SMALL_GAIN, Strategy, text_of
 from .target import described, goal
 
@@ -53,6 +54,7 @@ class Run:
     reached: Reached = field(init=False)
     files: RunFiles = field(init=False)
     strategy: Strategy = field(init=False)
+    laps: Laps = field(init=False, default_factory=laps)
 
     def __post_init__(self) -> None:
         self.reached = Reached(self.arena.policy)
@@ -61,6 +63,7 @@ class Run:
 
     def execute(self) -> str:
         """Run to the end and return the reason for it. The branch holds the best verified version at any moment."""
+        next(self.laps)
         with self.arena.ahead:
             source, first = repo.current_source(self.arena.worktree), self._next_number()
             self.strategy.foresee(source, self.iterations)
@@ -92,7 +95,6 @@ class Run:
 
     def _take_baseline(self) -> None:
         """Measure the unedited kernel, as row 0 of a new run. Raises KdiagError if it fails or is wrong."""
-        started = time.monotonic()
         measured = baseline.measure(self.arena, self.original)
         if isinstance(self.arena.compiler.workload, CommandWorkload):
             self.terminal.on_note(self.arena.compiler.hear(measured.calls, self.original))
@@ -105,7 +107,7 @@ class Run:
         for line in headroom.describe(measured, self.reached.now_ms):
             self.terminal.on_note(f"unedited: {line}")
         if not any(row.n == 0 for row in self.iterations):
-            self._record(baseline.row(measured, time.monotonic() - started))
+            self._record(baseline.row(measured))
 
     def _replan(self, source: str) -> Parent:
         """Observe the source anew, diagnose it and rank what can be done to it, or to what it launches in the kernel's place."""
@@ -236,6 +238,8 @@ class Run:
         self.terminal.on_note(text)
 
     def _record(self, row: Iteration) -> None:
+        seconds, waited = next(self.laps)
+        row = replace(row, seconds=seconds, waited=waited)
         self.journal.append(IterationDone(row))
         self.iterations.append(row)
         self.terminal.on_iteration(row, self.reached.headroom())

@@ -11,8 +11,10 @@ from kdiag.records import ConfigurationTiming, Iteration, Observations
 from kdiag.workload import CommandWorkload
 
 from .attempt import Arena
+from .spent import waiting
 
 
+@waiting("device")
 def measure(arena: Arena, original: str) -> Baseline:
     """Check and time the unedited kernel. Raises KdiagError if it fails or is wrong."""
     assert arena.bench is not None
@@ -31,7 +33,7 @@ def measure(arena: Arena, original: str) -> Baseline:
     raise KdiagError(f"The unedited kernel {problem}")
 
 
-def row(answer: Baseline, seconds: float) -> Iteration:
+def row(answer: Baseline) -> Iteration:
     """Row 0 of a run; its time is the mean over configurations."""
     return Iteration(
         n=0,
@@ -45,10 +47,11 @@ def row(answer: Baseline, seconds: float) -> Iteration:
         reason="",
         gates=(correctness(answer),),
         checks=answer.checks,
-        seconds=seconds,
+        clocks=tuple(each.clocks for each in answer.configurations if each.clocks),
     )
 
 
+@waiting("device")
 def counters(arena: Arena, source: str, on_note: Callable[[str], None]) -> Observations:
     """What a profiler says of a version; nothing where there is none."""
     if arena.bench is None:

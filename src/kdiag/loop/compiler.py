@@ -10,6 +10,7 @@ from kdiag.records import Compilation, CompileFailure, Launch
 from kdiag.workload import Call, CommandWorkload, Workload, source_hash
 
 from .ahead import AskedOnce
+from .spent import waiting
 
 # What tileiras 13.4 takes as --gpu-name.
 TARGETS = tuple(f"sm_{n}" for n in (80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121))
@@ -45,6 +46,7 @@ class Compiler:
             part.replace(path)  # whole or not there
         return path
 
+    @waiting("compiler")
     def compile(self, sources: Sequence[str]) -> dict[str, Compilation]:
         """What the compiler says of each source, keyed by source hash; in parallel, each source once."""
         texts = {source_hash(source): source for source in sources}
@@ -80,7 +82,6 @@ class Compiler:
         return replace(self, workload=replace(self.workload, calls=calls), known={})
 
     def compile_one(self, source: str) -> Compilation:
-        """What the compiler says of one source."""
         return self.compile([source])[source_hash(source)]
 
 

@@ -11,6 +11,7 @@ from kdiag.workload import Workload
 
 from .ahead import AskedOnce
 from .compiler import Compiler
+from .spent import waiting
 
 
 @dataclass
@@ -24,6 +25,7 @@ class Emulator:
     _asked: AskedOnce[str, EmulatedSource] = field(default_factory=lambda: AskedOnce({}))
     _cases: AskedOnce[None, Cases | str] = field(default_factory=lambda: AskedOnce({}))
 
+    @waiting("compiler")
     def emulate(self, sources: Sequence[str]) -> tuple[EmulatedSource | str, ...]:
         """The runs of each source, in parallel; or a sentence that says why there are none."""
         cases = self._chosen()

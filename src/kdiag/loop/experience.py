@@ -63,7 +63,6 @@ class Memory:
 
 
 def memory(kernel: str, target: str, warn: Callable[[str], None]) -> Memory:
-    """The memory of a run, from the user's data folder."""
     store = Experience(database(), warn)
     return Memory(store, store.known(), kernel, target)
 

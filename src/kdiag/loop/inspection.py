@@ -1,7 +1,7 @@
 """What the gates look at, put together from compiler, emulator and the files at hand: for every command alike."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from threading import Event
 
@@ -16,6 +16,7 @@ from kdiag.workload import source_hash
 
 from .compiler import Compiler, of_kernel
 from .emulator import Emulator
+from .spent import waiting
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,16 @@ def inspect(
         new = source_hash(pair.candidate) not in compiler.known
         ahead = pool.submit(emulator.emulate, sources) if new else None
 
+        @waiting("compiler")
         def emulated() -> Emulated:
             parent, candidate = ahead.result() if ahead is not None else emulator.emulate(sources)
             return parent, candidate
 
         try:
-            return without_device(replace(inspection, scope=in_scope or inspection.scope, emulated=emulated))
+            records = without_device(replace(inspection, scope=in_scope or inspection.scope, emulated=emulated))
+            with waiting("compiler"):
+                wait([ahead] if ahead else [])  # also for what a gate has made needless
+            return records
         except KeyboardInterrupt:
             isolate.end_server()
             isolate.finish(over, [ahead] if ahead else [])  # or the pool would wait for its children to the end

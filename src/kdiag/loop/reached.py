@@ -34,7 +34,6 @@ class Reached:
         self.now_ms = {name: ms / so_far.get(name, 1.0) for name, ms in headroom.times(baseline).items()}
 
     def keep(self, timings: tuple[ConfigurationTiming, ...]) -> None:
-        """A candidate became the best version."""
         self.now_ms |= {timing.configuration: timing.candidate_ms for timing in timings}
 
     def headroom(self) -> float | None:
@@ -42,7 +41,6 @@ class Reached:
         return None if self.baseline is None else headroom.headroom(self.baseline, self.now_ms)
 
     def stop(self, iterations: Sequence[Iteration], open_candidates: int) -> str | None:
-        """Why the policy ends the run before its next iteration, or None."""
         return stop_reason(self.policy, iterations, self._progress(open_candidates))
 
     def round(self, row: Iteration, *, last: bool) -> str | None:

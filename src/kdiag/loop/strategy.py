@@ -38,6 +38,7 @@ from .experience import Memory
 from .findings import Findings, gather
 from .pairing import Known, with_pairs
 from .racing import MOST, Result, race
+from .spent import waiting
 
 SMALL_GAIN = 1.02  # the smallest speed-up that the TileGym policy goes on for
 NEXT = 2  # candidates that are emulated while another is measured
@@ -162,12 +163,14 @@ class Strategy:
         if len(racers) < 2 or suggestion.optimization in self.one_by_one or not isinstance(bench, Races):
             return Result(suggestion)
 
+        @waiting("device")
         def check(racers: Sequence[Suggestion]) -> Sequence[Trial | Died]:
             self.arena.on_gate(f"checks of {len(racers)}")
             for each in racers:
                 self.arena.ahead.begin(self._emulate, text_of(each))
             return bench.checks(path(parent.source), [path(text_of(each)) for each in racers])
 
+        @waiting("device")
         def time(racers: Sequence[Suggestion]) -> Heat | Died:
             self.arena.on_gate(f"race of {len(racers)}")
             return bench.race(path(parent.source), [path(text_of(each)) for each in racers], slower_pct)
@@ -180,7 +183,6 @@ class Strategy:
         return result
 
     def record(self, row: Iteration) -> None:
-        """Record in the tree what became of a candidate."""
         self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
 
     def settle(self, row: Iteration, suggestion: Suggestion, parent: str, closed: Mapping[str, str]) -> None:
@@ -223,7 +225,8 @@ class Strategy:
         bench = self.arena.bench
         if count and self._sampling and source not in self._samples and isinstance(bench, Samples):
             self.arena.on_gate("counters")
-            answer = bench.samples(self.arena.compiler.path(source), self.arena.kernel)
+            with waiting("device"):
+                answer = bench.samples(self.arena.compiler.path(source), self.arena.kernel)
             if isinstance(answer, Counters):
                 self._samples[source] = answer.observations
             else:
@@ -233,7 +236,6 @@ class Strategy:
 
 
 def text_of(suggestion: Suggestion) -> str:
-    """The source that a suggestion proposes."""
     assert suggestion.proposal is not None
     assert suggestion.proposal.source is not None
     return suggestion.proposal.source

@@ -38,7 +38,6 @@ class Target:
 
     @property
     def pct_of_peak(self) -> float | None:
-        """Percent of the peak."""
         share = self.target_pct_of_peak
         return share * 100 if share is not None and share <= 1 else share
 

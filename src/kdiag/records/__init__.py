@@ -39,6 +39,7 @@ from .plan import Effect, ExpectedSpeedup, Grid, Promise, Proposal, Safety, Sugg
 from .run import (
     GATES,
     STAGES,
+    Clocks,
     ConfigurationCheck,
     ConfigurationTiming,
     GateOutcome,
@@ -60,6 +61,7 @@ __all__ = [
     "ArrayArgument",
     "Brief",
     "Cause",
+    "Clocks",
     "Compilation",
     "CompileEvidence",
     "CompileFailure",

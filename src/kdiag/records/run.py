@@ -1,7 +1,7 @@
 """What was done to a kernel: gates, checks, timings, verdicts, iterations."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 VerdictName = Literal["keep", "revert", "crash", "no-op", "inconclusive", "ready"]
@@ -55,6 +55,14 @@ class NotEvaluated:
 
 
 @dataclass(frozen=True)
+class Clocks:
+    """Those of the card while it was timed."""
+
+    sm_mhz: int
+    memory_mhz: int | None = None
+
+
+@dataclass(frozen=True)
 class ConfigurationTiming:
     """Paired, interleaved timing of one configuration.
 
@@ -70,6 +78,7 @@ class ConfigurationTiming:
     high: float
     noise_floor: float
     samples: int
+    clocks: Clocks | None = None
 
 
 @dataclass(frozen=True)
@@ -98,9 +107,10 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Iteration:
-    """One row of a run. Row 0 is the baseline: `variant` is empty and `optimization` is "baseline".
+    """One row of a run. Row 0 is the baseline: `variant` is empty, `optimization` is "baseline", and `clocks` are there.
 
-    `paired` says why two edits were tried as one.
+    `paired` says why two edits were tried as one. `seconds` are since the row before, `waited` those of them in which
+    "compiler" (or emulator) or "device" worked.
     """
 
     n: int
@@ -120,6 +130,8 @@ class Iteration:
     commit: str | None = None
     seconds: float = 0.0
     prediction: Prediction | None = None
+    clocks: tuple[Clocks, ...] = ()
+    waited: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

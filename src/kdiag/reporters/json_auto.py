@@ -1,7 +1,7 @@
 """A run as the JSON object `kdiag.auto/1`."""
 
 from .json_number import fields
-from .run_summary import RunSummary, achieved
+from .run_summary import RunSummary, achieved, clocks, loop_s
 
 SCHEMA = "kdiag.auto/1"
 ROW = "n optimization variant correctness latency_ms speedup verdict reason"
@@ -16,6 +16,8 @@ def to_json(summary: RunSummary) -> dict[str, object]:
         "schema": SCHEMA,
         **fields(summary.header, "kernel gpu policy"),
         **fields(achieved(summary), "baseline_ms best_ms speedup"),
+        "clocks": [fields(each, "sm_mhz memory_mhz") for each in clocks(summary)],
+        "loop_s": loop_s(summary),
         "stop_reason": summary.stop_reason,
         "iterations": [fields(row, ROW) for row in summary.iterations],
         "branch": summary.header.branch,

@@ -10,7 +10,6 @@ SCHEMA = "kdiag.doctor/1"
 
 
 def to_json(environment: Environment) -> dict[str, object]:
-    """Return the object that `kdiag doctor --json` prints."""
     return {
         "schema": SCHEMA,
         "works": all(tool.usable for tool in environment.tools if tool.required),

@@ -11,7 +11,6 @@ SCHEMA = "kdiag.emulate/1"
 
 
 def to_json(kernel: str, target: str, found: Sequence[EmulatedConfiguration]) -> dict[str, object]:
-    """Return the object that `kdiag emulate --json` prints."""
     return {
         "schema": SCHEMA,
         "kernel": kernel,

@@ -10,7 +10,6 @@ Json = dict[str, object]
 
 
 def to_json(profile: Profile) -> Json:
-    """Return the object that `kdiag profile --json` prints."""
     return {
         "schema": SCHEMA,
         "source": profile.source,

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import fmean, geometric_mean
+from statistics import fmean, geometric_mean, median
 
-from kdiag.records import ConfigurationTiming, Iteration
+from kdiag.records import Clocks, ConfigurationTiming, Iteration
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,19 @@ class Totals:
     baseline_ms: float | None
     best_ms: float | None
     speedup: float | None
+
+
+def clocks(summary: RunSummary) -> list[Clocks]:
+    """From the baseline's to the last comparison's, as far as they are known."""
+    timings = (*(timing for row in summary.iterations for timing in row.timings), *summary.final)
+    first = [each for row in summary.iterations for each in row.clocks]
+    return first + [timing.clocks for timing in timings if timing.clocks]
+
+
+def loop_s(summary: RunSummary) -> float | None:
+    """What the loop itself takes for a candidate, the median."""
+    own = [row.seconds - sum(row.waited.values()) for row in summary.iterations if row.n and row.waited]
+    return median(own) if own else None
 
 
 def achieved(summary: RunSummary) -> Totals:

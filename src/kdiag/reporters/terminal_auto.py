@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import time
+from statistics import median
 
 from rich.console import Console
 from rich.live import Live
@@ -13,7 +14,7 @@ from rich.text import Text
 
 from kdiag.records import Iteration, Suggestion
 
-from .run_summary import RunHeader, RunSummary, achieved, totals
+from .run_summary import RunHeader, RunSummary, achieved, clocks, loop_s, totals
 
 _STYLES = {
     "keep": "bold green",
@@ -23,6 +24,7 @@ _STYLES = {
     "inconclusive": "yellow",
     "ready": "cyan",
 }
+MOVED = 0.02  # of the SM clock: what counts as a regression
 SHOWN = 12  # rows of the live table, so that it stays on the screen; the summary has them all
 
 
@@ -118,6 +120,10 @@ class Terminal:
                 f"{timing.speedup:.3f}x [{timing.low:.3f}, {timing.high:.3f}], "
                 f"{timing.samples} pairs, A/A floor {timing.noise_floor:.2%}"
             )
+        if total.baseline_ms is not None:
+            self._result(f"clocks: {_clocks(summary)}")
+        if (own := loop_s(summary)) is not None:
+            self._result(f"The loop itself took {own:.2f} s a candidate (median).")
         self._result(f"Stopped: {summary.stop_reason}.")
         if summary.tree:
             self._result(f"Priority tree: {summary.tree}")
@@ -149,6 +155,17 @@ def _table(iterations: tuple[Iteration, ...]) -> Table:
             Text(_short(row.reason)),
         )
     return table
+
+
+def _clocks(summary: RunSummary) -> str:
+    if not (read := clocks(summary)):
+        return "not known"
+    sm, count = [each.sm_mhz for each in read], len(summary.iterations[0].clocks)
+    ends = "-".join(f"{mhz:,}" for mhz in sorted({min(sm), max(sm)}))
+    memory = max(each.memory_mhz or 0 for each in read)
+    told = f"SM {ends} MHz{f', memory {memory:,} MHz' if memory else ''} while timing"
+    moved = median(sm[-count:]) / median(sm[:count] or sm) - 1
+    return f"{told}; SM {moved:+.1%} since the baseline: compare ratios, not times" if abs(moved) > MOVED else told
 
 
 def _short(reason: str) -> str:

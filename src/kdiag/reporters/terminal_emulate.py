@@ -12,7 +12,6 @@ from .stdout import stdout_console
 
 
 def render(found: Sequence[EmulatedConfiguration]) -> None:
-    """Print the findings to stdout."""
     console = stdout_console()
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     for column in ("configuration", "result", "error", "tolerance", "faults", "launches", "seconds"):

@@ -20,7 +20,6 @@ STYLES = {"passed": "green", "failed": "bold red", "could-not-run": "yellow"}
 
 
 def render(kernel: str, target: str, records: Sequence[GateRecord]) -> None:
-    """Print the gates and what follows from them to stdout."""
     console = stdout_console()
     console.print(Text.assemble("Gates for ", (kernel, "bold cyan"), f" on {target}"))
     console.print(gate_table(records))
