@@ -1,5 +1,6 @@
 """What the child does that times a kernel, on the CPU: cold samples in random order, clocks, and a check afterwards."""
 
+import re
 from functools import partial
 from types import SimpleNamespace
 
@@ -60,6 +61,32 @@ def test_samples_are_cold_and_each_round_has_every_arm_once_in_random_order(monk
         for name, ms, column in zip("ab", (2, 3), times, strict=True):
             places = [place for place, what in enumerate(before) if what == name]
             assert column == pytest.approx([ms + 1e-6 * place for place in places[-rounds:]], abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("ms", "free", "runs"),
+    [(0.06, 1e9, 1), (0.04, 1e9, 3), (0.004, 1e9, 25), (0.001, 1e9, 32), (0.004, 300, 4), (0.004, 0, 1)],
+)
+def test_a_run_of_microseconds_is_timed_several_times_each_on_inputs_of_its_own(monkeypatch, ms, free, runs):
+    card, made = Card(), []
+    monkeypatch.setattr(torch.cuda, "Event", card.event)
+    monkeypatch.setattr(torch.cuda, "synchronize", card.synchronize)
+    monkeypatch.setattr(torch.cuda, "_sleep", lambda _: card.run("sleep", 1.0))
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 5 * len(made))
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (free, 1e9))
+    monkeypatch.setattr(device_timing, "time", SimpleNamespace(perf_counter=lambda: card.host_ms / 1e3))
+
+    def ready(version):
+        name = f"{version}{len(made)}"
+        made.append(name)
+        return lambda: card.run(name, ms if version == "a" else 2 * ms)
+
+    arms = device_timing.windows(ready, ["a", "b"])
+    assert len(made) == 2 * runs
+    times = interleaved(arms, Budget(5, 5, 0.1), card)
+    assert times == [pytest.approx([ms] * 5), pytest.approx([2 * ms] * 5)]
+    *_, first, second = re.split("(?:flush )+", " ".join(card.log).removesuffix(" clocks wait"))
+    assert sorted([*first.split(), *second.split()]) == sorted(made), "each once, all of an arm behind one flush"
 
 
 def nvml(error=0, card=b"GPU-7-7", sm=1785, memory=2619):
