@@ -3,12 +3,15 @@
 import itertools
 import os
 import tempfile
+from contextlib import nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 import checkouts
+from kdiag import isolate
 
 # How long an example takes is the machine's business: a busy one must not fail a property.
 settings.register_profile("kdiag", deadline=None)
@@ -16,6 +19,7 @@ settings.load_profile("kdiag")
 
 # Before any test starts the fork server, whose children inherit it; workers of pytest-xdist share the first one's.
 os.environ.setdefault("KDIAG_CACHE_DIR", tempfile.mkdtemp(prefix="kdiag-tests-"))
+isolate.PRELOAD += ("kdiag.loop.setup", "kdiag.commands.auto")  # a hundred tests run `kdiag auto` in a child
 DATA = Path(tempfile.mkdtemp(prefix="kdiag-tests-"))
 TESTS = itertools.count()
 
@@ -26,6 +30,15 @@ def experience(monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = DATA / str(next(TESTS))
     monkeypatch.setenv("KDIAG_DATA_DIR", str(folder))
     return folder
+
+
+@pytest.fixture(scope="module")
+def emulating():
+    """What stands in for a GPU, kept for all tests of a module that emulates small launches by the hundred."""
+    from edit_emulation import kept_open
+
+    with nullcontext() if find_spec("cuda") is None else kept_open():
+        yield
 
 
 @pytest.fixture

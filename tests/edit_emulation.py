@@ -3,6 +3,7 @@
 import atexit
 import shutil
 import tempfile
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 from kdiag.executors.edits.base import Applied, Skipped, Subject
 from kdiag.records import Variant
 from kdiag.workload import load_module
+
+_open = []  # emulations in which the tests of a module are run
 
 
 @cache
@@ -23,21 +26,35 @@ def module_of(source):
     return load_module(folder / "edited.py", search=folder)
 
 
+@contextmanager
+def kept_open():
+    """What reaches a GPU is replaced once for all that is emulated meanwhile: that takes longer than a small launch."""
+    from kdiag.executors.emulator import emulations
+
+    with emulations("sm_90") as made:
+        _open.append(made)
+        yield
+        _open.remove(made)
+
+
+def emulating(**options):
+    """One emulation, as `emulate` gives it."""
+    from kdiag.executors.emulator import emulate
+
+    return _open[-1].emulation(**options) if _open else emulate(**options)
+
+
 def run(source, kernel, grid, arguments):
     """Launch a kernel."""
     ct = pytest.importorskip("cuda.tile")
-    from kdiag.executors.emulator import emulate
-
-    with emulate():
+    with emulating():
         ct.launch(None, tuple(grid), getattr(module_of(source), kernel), tuple(arguments))
 
 
 def called(source, wrapper, *arguments):
     """What the launch wrapper of a source returns."""
-    from kdiag.executors.emulator import emulate
-
     function = getattr(module_of(source), wrapper)
-    with emulate():
+    with emulating():
         return function(*arguments)
 
 
@@ -54,11 +71,9 @@ def launched_kernel(source, kernel, grid, inputs, output):
 
 
 def _written(output, start, inputs):
-    from kdiag.executors.emulator import emulate
-
     arrays = [value for value in inputs if isinstance(value, np.ndarray)]
     rest = [value for value in inputs if not isinstance(value, np.ndarray)]
-    with emulate() as emulation:
+    with emulating() as emulation:
         written = emulation.empty(tuple(output))
         start(*arrays, written, *rest)
     return written

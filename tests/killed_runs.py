@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from faulty_device import LineAdded
-from kdiag import cli, journal
+from kdiag import cli, isolate, journal
+from kdiag.executors import command_bench
 from kdiag.executors.edits import registry
+from kdiag.isolate import Died
 from kdiag.loop import setup
 from kdiag.records import Gpu
 
@@ -33,6 +35,8 @@ class Attempt:
 def run_auto(attempt):
     """For a child process: the exit code of the command, with a card that exists by name alone."""
     setup.probe_gpu = lambda: Gpu("stand-in", "9.0", 132)
+    command_bench.copy_bandwidth = lambda: Died("error", "no card copies")
+    isolate.warm_up = lambda: None  # no child is asked for, and a server of this one's own would import torch
     registry.EDITS = (LineAdded(("faster", "same", "similar")),)
     events = Events(attempt)
     sys.addaudithook(events.on_audit)

@@ -1,8 +1,10 @@
 """That a launch is recorded however the code that makes it got hold of `ct.launch`, and nothing is left behind."""
 
+import gc
 import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -71,6 +73,15 @@ def test_what_is_imported_meanwhile_is_put_back(module):
     assert scope["launch"] is before[0]
     assert (ct.launch, ct.tune.exhaustive_search) == before
     assert (module.launch, module.lowest) == (before[0], before[0])
+
+
+def test_what_nobody_else_has_taken_is_put_back_without_another_search(module, monkeypatch):
+    searches = Mock(side_effect=gc.get_referrers)
+    monkeypatch.setattr(gc, "get_referrers", searches)
+    with launching_through(Recorder("sm_90")):
+        assert module.launch is module.lowest
+    assert searches.call_count == 1
+    assert module.launch is module.lowest is ct.launch
 
 
 def test_the_search_space_is_kept_with_the_launch_that_uses_it(module):

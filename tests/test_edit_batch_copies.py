@@ -3,18 +3,17 @@
 import pytest
 
 from edit_compilation import compile_to_cubin
-from edit_emulation import module_of
+from edit_emulation import emulating, module_of
 from kdiag.executors.edits.examples.batch_copies import BATCHED, BATCHED_ROWS, CASTS, FIRST_ROWS
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
+pytestmark = pytest.mark.usefixtures("emulating")
 
 
 def launches(source, sources, results):
     """How many launches the wrapper makes."""
-    from kdiag.executors.emulator import emulate
-
-    with emulate() as emulation:
+    with emulating() as emulation:
         module_of(source).cast_all(sources, results, 3.0)
         return emulation.launches
 

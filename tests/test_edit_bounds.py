@@ -10,6 +10,7 @@ from kdiag.executors.edits.bounds import Bounds
 from kdiag.executors.edits.examples.bounds import EXAMPLES, SOFTMAX
 
 pytest.importorskip("cuda.tile")
+pytestmark = pytest.mark.usefixtures("emulating")
 LAUNCHED = """\
 import cuda.tile as ct
 

@@ -6,23 +6,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edit_compilation import machine_code
-from edit_emulation import edited, launched, module_of, numbers, refused
+from edit_emulation import edited, emulating, launched, module_of, numbers, refused
 from kdiag.executors.edits.divisibility import Divisibility
 from kdiag.executors.edits.examples.divisibility import _rows, _window
 
 pytest.importorskip("cuda.tile")
+pytestmark = pytest.mark.usefixtures("emulating")
 ROWS, WINDOW = _rows(declared=False), _window(declared=False)
 
 
 @given(rows=st.integers(1, 4), stride=st.sampled_from([0, 1, 16, 17, 48, 64, 96]))
 @settings(max_examples=25, deadline=None)
 def test_rows_of_any_stride(rows, stride):
-    from kdiag.executors.emulator import emulate
-
     x = numbers(64 + stride * rows)
     results = []
     for source in (ROWS, edited(Divisibility(), ROWS, "double", "stride")):
-        with emulate(on_fault="record") as emulation:
+        with emulating(on_fault="record") as emulation:
             y = np.zeros_like(x)
             module_of(source).launch(None, x, y, rows, stride)
         assert not any(fault.kind == "assumption" for fault in emulation.faults)

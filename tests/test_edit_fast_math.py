@@ -16,6 +16,7 @@ from kdiag.executors.edits.fast_math import RECIPES, FastMath
 from kdiag.executors.edits.tf32_guard import Tf32Guard
 from kdiag.records import ArrayArgument, Launch, Variant
 
+pytestmark = pytest.mark.usefixtures("emulating")
 SAME = ("import", "import")
 
 

@@ -8,6 +8,7 @@ from edit_emulation import edited, refused, run
 from kdiag.executors.edits.examples.hoisted_loads import EXAMPLES, LINES, gradient
 from kdiag.executors.edits.hoisted_loads import HoistedLoads
 
+pytestmark = pytest.mark.usefixtures("emulating")
 INSIDE, NESTED = (example.before for example in EXAMPLES[:2])
 
 

@@ -19,6 +19,7 @@ from kdiag.executors.edits.examples.tile_load_store import ADD, ROW_COPY, SCALE,
 from kdiag.executors.edits.tile_load_store import FORWARD, INVERSE, TileLoadStore
 from kdiag.records import CompileFailure
 
+pytestmark = pytest.mark.usefixtures("emulating")
 COMPILED = ("tile-load-store", "tile-load-store-no-tma")
 EXPECTED_PROMISES = {"softmax": 3, "rms_norm": 4, "vector_add": 2}
 KERNELS = ("softmax", "rms_norm", "vector_add")

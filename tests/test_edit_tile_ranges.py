@@ -15,6 +15,7 @@ from kdiag.executors.edits.tile_load_store import INVERSE, TileLoadStore
 from kdiag.records import Variant
 from tile_range_cases import CASES, COUNTED, LAUNCH_ONLY, REFUSED, ones
 
+pytestmark = pytest.mark.usefixtures("emulating")
 LENGTHS = (1, 101, 1023)
 COPY = "ct.scatter(y, {index}, ct.gather(x, {index}) * 2)"
 BLOCK = {

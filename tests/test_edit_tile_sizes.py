@@ -17,6 +17,7 @@ from kdiag.executors.edits.tile_sizes import TileSizes
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
+pytestmark = pytest.mark.usefixtures("emulating")
 
 EDIT = TileSizes()
 resized, refused = partial(edited, EDIT), partial(edit_emulation.refused, EDIT)

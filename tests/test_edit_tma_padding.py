@@ -8,6 +8,7 @@ from edit_emulation import applied, edited, refused, run
 from kdiag.executors.edits.examples.tma_padding import EXAMPLES, LOAD, SPREAD, softmax, vector
 from kdiag.executors.edits.tma_padding import TmaPadding
 
+pytestmark = pytest.mark.usefixtures("emulating")
 PASSING = [example for example in EXAMPLES if example.after is not None]
 COPY = """\
 import cuda.tile as ct

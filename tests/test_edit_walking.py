@@ -2,11 +2,11 @@
 
 import libcst as cst
 import pytest
-from libcst.metadata import MetadataWrapper, ParentNodeProvider
+from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
 
 from bundled import EXAMPLES
 from kdiag.executors.edits.registry import EDITS
-from kdiag.executors.edits.syntax.walking import MOST_TREES, below, parents
+from kdiag.executors.edits.syntax.walking import MOST_TREES, below, parents, positions, text
 
 SOURCES = [example.before for edit in EDITS for example in edit.examples[:1]]
 SOURCES += [path.read_text() for path in EXAMPLES.glob("*/*.py")]
@@ -15,8 +15,8 @@ KINDS = (cst.CSTNode, cst.BaseExpression, cst.Name, cst.Call, cst.BaseStatement,
 
 def walked(root):
     yield root
-    for child in root.children:
-        yield from walked(child)
+    for child in sorted(root.children, key=lambda child: isinstance(root, cst.AsName) and child is root.name):
+        yield from walked(child)  # LibCST visits the space behind "as" last
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -49,8 +49,14 @@ def test_a_node_that_stands_in_a_module_twice():
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_parents_are_those_of_libcst(source):
+def test_text_parents_and_positions_are_those_of_libcst(source):
     module = cst.parse_module(source)
-    expected = MetadataWrapper(module, unsafe_skip_copy=True).resolve(ParentNodeProvider)
-    found = parents(module)
+    wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
+    expected, found = wrapper.resolve(ParentNodeProvider), parents(module)
     assert all(found[node] is expected[node] for node in walked(module) if node is not module)
+    places = {node: (one.start, one.end) for node, one in positions(module).items()}
+    provided = wrapper.resolve(PositionProvider).items()
+    assert places == {
+        n: ((a.line, a.column), (z.line, z.column)) for n, a, z in ((n, p.start, p.end) for n, p in provided)
+    }
+    assert text(module) == source

@@ -12,6 +12,7 @@ in its own. Where entries are kept: `kdiag.disk_cache`.
 import hashlib
 import json
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 from kdiag import disk_cache
@@ -19,6 +20,19 @@ from kdiag.records import CompileEvidence
 
 FORM = 2  # of the evidence: raise it when the same cubin or remarks would be read differently
 MAX_ENTRIES = 4000  # at 2 to 20 kB each
+
+
+@dataclass(frozen=True)
+class BytecodeVersion:
+    """A version of bytecode as cuda-tile spells it, e.g. "13.4"."""
+
+    text: str
+
+
+def bytecode_version(bytecode: bytes) -> BytecodeVersion | None:
+    """The version in which bytecode is written: behind eight bytes that say what it is. None for one with a tag."""
+    major, minor, *tag = bytecode[8:12]
+    return None if any(tag) else BytecodeVersion(f"{major}.{minor}")
 
 
 def cache_folder() -> Path | None:

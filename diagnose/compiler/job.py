@@ -14,6 +14,7 @@ from typing import Any
 import cuda.tile as ct
 from cuda.tile.compilation import export_kernel
 
+from kdiag import disk_cache
 from kdiag.errors import ToolMissing
 from kdiag.records import Compilation, CompileEvidence, CompileFailure, Launch, Remark
 
@@ -59,7 +60,7 @@ def compile_launches(launches: Sequence[Captured], request: CompileRequest) -> C
 def _compile(captured: Captured, compiler: Path, request: CompileRequest) -> CompileEvidence | CompileFailure:
     kernel = captured.launch.kernel
     try:
-        bytecode = _export(captured, request.target)
+        bytecode = _export(captured, compiler, request)
         level = _opt_level(captured, request.target)
         key = compile_cache.cache_key(_unplaced(bytecode, request.source), request.target, level, compiler)
         evidence = compile_cache.load(request.cache, key)
@@ -113,9 +114,24 @@ def _needs(resources: KernelResources) -> BlockNeeds | None:
     return BlockNeeds(resources.threads, resources.registers, resources.shared_bytes, resources.barriers)
 
 
-def _export(captured: Captured, target: str) -> bytes:
+def _export(captured: Captured, compiler: Path, request: CompileRequest) -> bytes:
+    """The bytecode of a launch, in the newest version that the compiler reads.
+
+    cuda-tile would run the compiler in every child to find out which one that is.
+    """
     bytecode = io.BytesIO()
-    export_kernel(captured.kernel, [captured.signature], bytecode, gpu_code=target, output_format="tileir_bytecode")
+    key = compile_cache.cache_key(ct.__version__.encode(), "", 0, compiler)
+    known = disk_cache.load(request.cache, key, compile_cache.BytecodeVersion)
+    export_kernel(
+        captured.kernel,
+        [captured.signature],
+        bytecode,
+        gpu_code=request.target,
+        output_format="tileir_bytecode",
+        bytecode_version=known and known.text,
+    )
+    if known is None and (found := compile_cache.bytecode_version(bytecode.getvalue())):
+        disk_cache.store(request.cache, key, found, compile_cache.MAX_ENTRIES)
     return bytecode.getvalue()
 
 

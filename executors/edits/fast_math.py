@@ -93,18 +93,14 @@ def _rewritten(kernel: KernelSource, name: str, launches: tuple[Launch, ...]) ->
     if name == FOLDED and (line := _overflow(kernel, functions)):
         return Skipped(f"the number in line {line}, times log2(e), is beyond float32")
     rewriters = {function: Rewriter(Math(kernel, values, function), recipe) for function in functions}
-    edited = {function: function.visit(rewriter) for function, rewriter in rewriters.items()}
+    edited = {function: rewriter.rewritten() for function, rewriter in rewriters.items()}
     changed = [node for rewriter in rewriters.values() for node in rewriter.changed]
     if not changed:
         return Skipped(_refusal(kernel, recipe, list(rewriters.values())))
     certain = any(set(rewriter.changed) - rewriter.guarded for rewriter in rewriters.values())
     if not certain and launches and not any(map(passes_float32, launches)):
         return Skipped("no launch passes a float32 array, and the kernel computes in the dtype of its arrays")
-    new = {
-        function: cst.ensure_type(edited[function], cst.FunctionDef)
-        for function, rewriter in rewriters.items()
-        if rewriter.changed
-    }
+    new = {function: edited[function] for function, rewriter in rewriters.items() if rewriter.changed}
     general = {function for function in set(new) - {kernel.function} if _is_general(rewriters[function])}
     first = kernel.first(changed)
     written = with_functions(kernel, new, values.calls, general)

@@ -40,7 +40,7 @@ Answer = TypeVar("Answer")
 LOG = "output.log"
 OURS = f"{Path(__file__).parent}{os.sep}"
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"  # read when NumPy is imported
-# torch imports _dynamo for the first arithmetic on a meta tensor, 1.5 s in every child if not here once.
+# torch imports _dynamo for the first arithmetic on a meta tensor, 1.5 s in every child if not here once. Then the jobs.
 PRELOAD = (
     "numpy",
     "torch",
@@ -48,7 +48,9 @@ PRELOAD = (
     "cuda.tile",
     "libcst",
     "kdiag.workload",
-    "kdiag.executors.emulator.emulation",
+    "kdiag.diagnose.compiler.job",
+    "kdiag.executors.device_jobs",
+    "kdiag.executors.emulator.case_run",
 )
 
 

@@ -1,11 +1,14 @@
 """Applies the rewrites of one fast-math variant to a kernel, from the inside out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import cast
 
 import libcst as cst
 
 from ..syntax.kernel_source import nodes
+from ..syntax.rewriting import Change, rewrite
 from .fast_math_knowledge import Math, bare
 from .fast_math_rewrites import CallRewrite, Division, DivisionRewrite, Factor, is_minus_half
 from .float32_kinds import combined, is_tile
@@ -20,21 +23,36 @@ class Recipe:
     divisions: tuple[DivisionRewrite, ...] = ()
 
 
-class Rewriter(cst.CSTTransformer):
+class Rewriter:
     """Rewrites one function. `changed` holds the original nodes that were rewritten, `guarded` those behind a test.
 
     `kept` are divisions whose rounding decides a comparison, each with the place that decides.
     """
 
     def __init__(self, math: Math, recipe: Recipe) -> None:
-        super().__init__()
         self.math = math
         self.changed: list[cst.CSTNode] = []
         self.guarded: set[cst.CSTNode] = set()
         self.kept: dict[cst.CSTNode, cst.CSTNode] = {}
         self._recipe = recipe
 
-    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:  # noqa: N802
+    def rewritten(self) -> cst.FunctionDef:
+        """The function as it becomes."""
+        return rewrite(self.math.function, cast("Mapping[cst.CSTNode, Change]", dict(self._changes())))
+
+    def _changes(self) -> Iterator[tuple[cst.CSTNode, object]]:
+        """What may become of each node that a recipe can be for."""
+        function = self.math.function
+        yield from ((node, partial(self._call, node)) for node in nodes(function, cst.Call))
+        for node in nodes(function, cst.BinaryOperation):
+            if isinstance(node.operator, cst.Power | cst.Divide):
+                yield node, partial(self._quotient if isinstance(node.operator, cst.Divide) else self._power, node)
+        for assigned in nodes(function, cst.AugAssign):
+            if isinstance(assigned.operator, cst.DivideAssign):
+                yield assigned, partial(self._assignment, assigned)
+
+    def _call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+        """A call of cuda.tile."""
         member = self.math.member(original_node) or ""
         rewrite = self._recipe.calls.get(member)
         if rewrite is None or self.math.guard(original_node) is None:
@@ -44,15 +62,19 @@ class Rewriter(cst.CSTTransformer):
             return updated_node
         return self._rewritten(original_node, updated_node, new)
 
-    def leave_BinaryOperation(  # noqa: N802
-        self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation
-    ) -> cst.BaseExpression:
-        """`x ** -0.5` as a reciprocal root, `x / y` as `x * factor` or as a call."""
+    def _power(self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation) -> cst.BaseExpression:
+        """`x ** -0.5` as a reciprocal root."""
+        if "pow" not in self._recipe.calls or not is_minus_half(original_node.right):
+            return updated_node
+        if self.math.guard(original_node) is None:
+            return updated_node
+        return self._rewritten(original_node, updated_node, self.math.call("rsqrt", updated_node.left))
+
+    def _quotient(self, original_node: cst.BinaryOperation, updated_node: cst.BinaryOperation) -> cst.BaseExpression:
+        """`x / y` as `x * factor` or as a call."""
         sign = updated_node.operator
-        root = isinstance(sign, cst.Power) and "pow" in self._recipe.calls and is_minus_half(original_node.right)
-        if root and self.math.guard(original_node) is not None:
-            return self._rewritten(original_node, updated_node, self.math.call("rsqrt", updated_node.left))
-        if not isinstance(sign, cst.Divide) or self.math.guard(original_node) is None:
+        assert isinstance(sign, cst.Divide)
+        if self.math.guard(original_node) is None:
             return updated_node
         before, after = sign.whitespace_before, sign.whitespace_after
         original = (original_node.left, original_node.right)
@@ -63,15 +85,12 @@ class Rewriter(cst.CSTTransformer):
             new = updated_node.with_changes(operator=cst.Multiply(before, after), right=new.value)
         return updated_node if self._decides(original_node) else self._rewritten(original_node, updated_node, new)
 
-    def leave_AugAssign(  # noqa: N802
-        self, original_node: cst.AugAssign, updated_node: cst.AugAssign
-    ) -> cst.BaseSmallStatement:
+    def _assignment(self, original_node: cst.AugAssign, updated_node: cst.AugAssign) -> cst.BaseSmallStatement:
         """`x /= y` as `x *= factor`, or as `x = quotient` where x is a name."""
         target, sign = updated_node.target, updated_node.operator
+        assert isinstance(sign, cst.DivideAssign)
         parts = (original_node.target, original_node.value)
-        if not isinstance(sign, cst.DivideAssign) or not isinstance(target, cst.Name):
-            return updated_node
-        if not is_tile(combined(*map(self.math.kind, parts))):
+        if not is_tile(combined(*map(self.math.kind, parts))) or not isinstance(target, cst.Name):
             return updated_node
         new = self._divide(Division(original_node, parts, (target, updated_node.value)))
         if new is None or self._decides(original_node):

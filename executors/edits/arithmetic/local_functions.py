@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from ..syntax.kernel_source import KernelSource, last_name, nodes, replace
-from ..syntax.rewriting import Changed
+from ..syntax.rewriting import Changed, rewrite, to
 
 Functions = Mapping[str, cst.FunctionDef]
 Calls = Mapping[cst.Call, cst.FunctionDef]
@@ -70,7 +70,7 @@ def with_functions(
     renamed = {function.name.value: fresh(function.name.value + SUFFIX, taken) for function in shared}
     replaced: dict[cst.CSTNode, Changed] = {}
     for function, new in changed.items():
-        called = cst.ensure_type(new.visit(_Renamed(renamed)), cst.FunctionDef) if renamed else new
+        called = _calling(new, renamed)
         replaced[function] = cst.FlattenSentinel(
             [called] if function not in shared else [function, _copy(called, renamed)]
         )
@@ -125,16 +125,8 @@ def _copy(function: cst.FunctionDef, renamed: Mapping[str, str]) -> cst.Function
     return function.with_changes(name=name, leading_lines=[cst.EmptyLine(indent=False)] * 2)
 
 
-class _Renamed(cst.CSTTransformer):
-    """Calls the copies."""
-
-    def __init__(self, names: Mapping[str, str]) -> None:
-        super().__init__()
-        self._names = names
-
-    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:  # noqa: N802
-        """A call of a function that was copied."""
-        function = updated_node.func
-        if not isinstance(function, cst.Name) or function.value not in self._names:
-            return updated_node
-        return updated_node.with_changes(func=function.with_changes(value=self._names[function.value]))
+def _calling(function: cst.FunctionDef, names: Mapping[str, str]) -> cst.FunctionDef:
+    """The function, calling what these names have become."""
+    called = {call.func for call in nodes(function, cst.Call)} if names else set()
+    renamed = {name: names[name.value] for name in called if isinstance(name, cst.Name) and name.value in names}
+    return rewrite(function, {name: to(name.with_changes(value=new)) for name, new in renamed.items()})

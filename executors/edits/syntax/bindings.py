@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import libcst as cst
-import libcst.matchers as m
 
 from .kernel_source import KernelSource, nodes
+from .walking import Position
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +91,8 @@ class Bindings:
         loops = [n for n in above if isinstance(n, cst.For | cst.While) and n not in around_chosen]
         return any(loop in self._read.above(rival.node) for loop in loops)
 
-    def _starts(self, node: cst.CSTNode) -> tuple[int, int]:
-        start = self._read.positions[node].start
-        return start.line, start.column
+    def _starts(self, node: cst.CSTNode) -> Position:
+        return self._read.positions[node].start
 
 
 def name_nodes(node: cst.CSTNode) -> list[cst.Name]:
@@ -130,7 +129,7 @@ def names_in(expression: cst.CSTNode) -> set[str]:
 def _collect(function: cst.FunctionDef, parents: Mapping[cst.CSTNode, cst.CSTNode]) -> Iterator[Binding]:
     """Every binding in the function, parameters first."""
     yield from (Binding(param.name.value, param, function.body) for param in nodes(function.params, cst.Param))
-    for node in m.findall(function.body, m.OneOf(*_BINDERS)):
+    for node in nodes(function.body, _BINDERS):
         block = node
         while not isinstance(block, cst.BaseSuite):
             block = parents[block]
@@ -146,7 +145,7 @@ def _collect(function: cst.FunctionDef, parents: Mapping[cst.CSTNode, cst.CSTNod
                 yield from _bind(node.target, node, block)
 
 
-_BINDERS = (m.Assign(), m.AnnAssign(), m.AugAssign(), m.NamedExpr(), m.For())
+_BINDERS = (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For)
 
 
 def _bind(

@@ -11,7 +11,6 @@ from itertools import takewhile
 from typing import TypeVar
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from kdiag.records import Place
 
@@ -19,7 +18,7 @@ from ..base import Skipped
 from .appending import appended
 from .parsing import parse
 from .rewriting import Changed, rewrite, to
-from .walking import below, parents
+from .walking import Kind, Range, below, parents, positions
 
 TILE_MODULE = "cuda.tile"
 N = TypeVar("N", bound=cst.CSTNode)
@@ -53,7 +52,7 @@ class KernelSource:
     function: cst.FunctionDef
     decorator: cst.Decorator
     parents: Mapping[cst.CSTNode, cst.CSTNode]
-    positions: Mapping[cst.CSTNode, CodeRange]
+    positions: Mapping[cst.CSTNode, Range]
 
     @property
     def name(self) -> str:
@@ -128,8 +127,7 @@ def read_kernel(source: str, kernel: str) -> KernelSource | Skipped:
     if len(found) != 1:
         many = "more than one function" if found else "no function"
         return Skipped(f"{many} in the file is a cuTile kernel named {kernel}")
-    wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
-    return KernelSource(module, names, *found[0], parents(module), wrapper.resolve(PositionProvider))
+    return KernelSource(module, names, *found[0], parents(module), positions(module))
 
 
 def tile_names(module: cst.Module) -> TileNames:
@@ -171,8 +169,8 @@ def last_name(expression: cst.CSTNode) -> str:
     return (dotted(expression) or "").rpartition(".")[2]
 
 
-def nodes(root: cst.CSTNode, kind: type[N]) -> Iterator[N]:
-    """All nodes of one kind below a node, itself included, in the order of the text."""
+def nodes(root: cst.CSTNode, kind: Kind[N]) -> Iterator[N]:
+    """All nodes of one kind, or of several, below a node, itself included, in the order of the text."""
     return below(root, kind)
 
 

@@ -13,6 +13,7 @@ from ..base import Skipped
 from .bindings import Bindings, name_nodes, names_in
 from .kernel_source import KernelSource, dotted, integer, keyword, nodes, read_kernel
 from .rewriting import Change, rewrite
+from .walking import text
 
 Rewrite = Callable[[cst.Call], cst.BaseExpression]
 
@@ -80,11 +81,9 @@ class KernelView:
     def rewritten(self, rewrites: Mapping[cst.CSTNode, Rewrite], names: set[str]) -> str:
         """The file's text with calls rewritten, inner ones first, without those of `names` that nothing reads now."""
         changed = rewrite(self.source.module, cast("Mapping[cst.CSTNode, Change]", rewrites))
-        unread = self._unread(changed, names)
-        while unread is not None:
+        while names and (unread := self._unread(changed, names)) is not None:
             changed = cst.ensure_type(changed.deep_remove(unread), cst.Module)
-            unread = self._unread(changed, names)
-        return changed.code
+        return text(changed) if names else changed.code
 
     def _unread(self, module: cst.Module, names: set[str]) -> cst.SimpleStatementLine | None:
         """An assignment in the kernel to one of the names, where nothing else has that name."""

@@ -5,6 +5,8 @@ import warnings
 
 import libcst as cst
 
+from .walking import text
+
 # LibCST's native parser overflows the stack on text nested some thousand deep; Python's own parser refuses it.
 DEEPEST = 100
 
@@ -17,7 +19,7 @@ def parse(source: str) -> cst.Module | None:
         if _depth(tree) > DEEPEST:
             return None
         module = cst.parse_module(source)
-        return module if module.code == source else None
+        return module if text(module) == source else None
     except (SyntaxError, cst.ParserSyntaxError, cst.CSTValidationError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -16,7 +16,7 @@ Node = TypeVar("Node", bound=cst.CSTNode)
 
 def rewrite(root: Node, changes: Mapping[cst.CSTNode, Change]) -> Node:
     """The tree with each of these nodes handed to its change, with what is inside changed already."""
-    return cast("Node", root.visit(_Changer(changes, _around(root, changes))))
+    return cast("Node", root.visit(_Changer(changes, _around(root, changes)))) if changes else root
 
 
 def _around(root: cst.CSTNode, changes: Mapping[cst.CSTNode, Change]) -> set[cst.CSTNode] | None:

@@ -1,51 +1,103 @@
 """Finds the nodes of one kind below a node without walking the tree again each time.
 
 LibCST lists a node's children by visiting it, which is slow, and edits ask for nodes hundreds of times a file. A module
-is walked once: its nodes are numbered in the order of the text, so that those below a node have consecutive numbers.
+is written once, which tells its text and what is where: its nodes are numbered in the order of the text, so that those
+below a node have consecutive numbers.
 """
 
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from heapq import merge
-from typing import TypeVar, cast
+from contextlib import contextmanager
+from itertools import chain
+from typing import NamedTuple, TypeVar, cast
 
 import libcst as cst
+from libcst._nodes.internal import CodegenState
 
 N = TypeVar("N", bound=cst.CSTNode)
+Kind = type[N] | tuple[type[N], ...]
 MOST_TREES = 8
 
 
-class _Tree:
+class Position(NamedTuple):
+    """A place in a file: a line, counted from 1, and a column, counted from 0."""
+
+    line: int
+    column: int
+
+
+class Range(NamedTuple):
+    """Where a node begins and ends, without the white space around it, as LibCST's PositionProvider says."""
+
+    start: Position
+    end: Position
+
+
+class _Tree(CodegenState):
     """A module's nodes in the order of the text. A node that stands in it twice has no number."""
 
     def __init__(self, module: cst.Module) -> None:
+        super().__init__(module.default_indent, module.default_newline)
         self.nodes: list[cst.CSTNode] = []
         self.spans: dict[int, tuple[int, int] | None] = {}
-        self.kinds: dict[type, list[int]] = defaultdict(list)
         self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
-        self._walk(module)
+        self.positions: dict[cst.CSTNode, Range] = {}
+        self._types: dict[type, list[int]] = defaultdict(list)
+        self._kinds: dict[Kind[cst.CSTNode], list[int]] = {}
+        self._open: list[tuple[int, Position]] = []
+        self._here = Position(1, 0)
+        module._codegen(self)
+        self.text = "".join(self.tokens)
 
     def span(self, node: cst.CSTNode) -> tuple[int, int] | None:
         """The numbers of a node and of what is below it: from the first to before the second."""
         found = self.spans.get(id(node))
         return None if found is None or self.nodes[found[0]] is not node else found
 
-    def of_kind(self, kind: type[cst.CSTNode], start: int, end: int) -> Iterator[cst.CSTNode]:
+    def of_kind(self, kind: Kind[cst.CSTNode], start: int, end: int) -> Iterator[cst.CSTNode]:
         """The nodes of a kind among these numbers."""
-        chosen = [numbers for own, numbers in self.kinds.items() if issubclass(own, kind)]
-        parts = [numbers[bisect_left(numbers, start) : bisect_left(numbers, end)] for numbers in chosen]
-        return (self.nodes[number] for number in (parts[0] if len(parts) == 1 else merge(*parts)))
+        if (numbers := self._kinds.get(kind)) is None:
+            own = (numbers for each, numbers in self._types.items() if issubclass(each, kind))
+            numbers = self._kinds[kind] = sorted(chain.from_iterable(own))
+        return (self.nodes[number] for number in numbers[bisect_left(numbers, start) : bisect_left(numbers, end)])
 
-    def _walk(self, node: cst.CSTNode) -> None:
+    # What LibCST calls while it writes.
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
         number = len(self.nodes)
+        if self._open:
+            self.parents[node] = self.nodes[self._open[-1][0]]
+        self._open.append((number, self._here))
         self.nodes.append(node)
-        self.kinds[type(node)].append(number)
-        for child in node.children:
-            self.parents[child] = node
-            self._walk(child)
-        again = id(node) in self.spans
-        self.spans[id(node)] = None if again else (number, len(self.nodes))
+        self._types[type(node)].append(number)
+
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        number, start = self._open.pop()
+        self.spans[id(node)] = None if id(node) in self.spans else (number, len(self.nodes))
+        self.positions.setdefault(node, Range(start, self._here))
+
+    def add_indent_tokens(self) -> None:
+        for token in self.indent_tokens:
+            self.add_token(token)
+
+    def add_token(self, value: str) -> None:
+        self.tokens.append(value)
+        line, column = self._here
+        if "\n" in value or "\r" in value:
+            lines = value.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+            self._here = Position(line + len(lines) - 1, len(lines[-1]))
+        else:
+            self._here = Position(line, column + len(value))
+
+    @contextmanager
+    def record_syntactic_position(
+        self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
+    ) -> Iterator[None]:
+        start = self._here
+        yield
+        begin = start if start_node is None else self.positions[start_node].start
+        self.positions[node] = Range(begin, self._here if end_node is None else self.positions[end_node].end)
 
 
 class _Latest:
@@ -69,8 +121,18 @@ def parents(module: cst.Module) -> Mapping[cst.CSTNode, cst.CSTNode]:
     return _tree(module).parents
 
 
-def below(root: cst.CSTNode, kind: type[N]) -> Iterator[N]:
-    """All nodes of one kind below a node, itself included, in the order of the text."""
+def positions(module: cst.Module) -> Mapping[cst.CSTNode, Range]:
+    """Where each node of a module begins and ends."""
+    return _tree(module).positions
+
+
+def text(module: cst.Module) -> str:
+    """The text of a module."""
+    return _tree(module).text
+
+
+def below(root: cst.CSTNode, kind: Kind[N]) -> Iterator[N]:
+    """All nodes of one kind, or of several, below a node, itself included, in the order of the text."""
     for tree in reversed(_latest.trees):
         span = tree.span(root)
         if span is not None:
@@ -86,7 +148,7 @@ def _tree(module: cst.Module) -> _Tree:
     return _latest.asked(known or _Tree(module))
 
 
-def _walked(root: cst.CSTNode, kind: type[N]) -> Iterator[N]:
+def _walked(root: cst.CSTNode, kind: Kind[N]) -> Iterator[N]:
     """The same for a node that is in no module, such as one that an edit has made."""
     if isinstance(root, kind):
         yield root

@@ -2,12 +2,14 @@
 
 `from cuda.tile import launch` copies the function into the importing module, so replacing the attribute of cuda.tile
 is not enough: every dictionary and closure that holds the function is found through the garbage collector and changed,
-and changed back at the end, modules that were imported meanwhile included.
+and changed back at the end, modules that were imported meanwhile included: these are searched for if the stand-in is
+held by more than it was put into.
 """
 
 import gc
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from types import CellType
@@ -37,10 +39,15 @@ class Launcher(Protocol):
 def launching_through(launcher: Launcher) -> Iterator[None]:
     """While this is active, launches and tunings go to the launcher instead of a GPU."""
     pairs = tuple(_replaced(launcher))
-    with ExitStack() as stack:
-        stack.callback(_replace, tuple((stand_in, original) for original, stand_in in pairs))
-        _replace(pairs)
+    back = tuple((stand_in, original) for original, stand_in in pairs)
+    references, changed = _references(back), list[Any]()
+    try:
+        changed = _replace(pairs, _holders(pairs))
         yield
+    finally:
+        _replace(back, changed)
+        if _references(back) != references:  # held elsewhere as well
+            _replace(back, _holders(back))
 
 
 def _replaced(launcher: Launcher) -> Iterator[tuple[Any, Callable[..., Any]]]:
@@ -52,32 +59,42 @@ def _replaced(launcher: Launcher) -> Iterator[tuple[Any, Callable[..., Any]]]:
         yield import_module("cuda.tile_experimental").autotune_launch, launcher.autotune_launch
 
 
-def _replace(pairs: tuple[tuple[Any, Any], ...]) -> None:
-    """Put the second of each pair wherever the first is held.
+def _holders(pairs: tuple[tuple[Any, Any], ...]) -> list[Any]:
+    """What holds the first of any pair.
 
-    One search for all: it goes through every object there is, which takes a tenth of a second where torch is imported.
+    One search for all: it goes through every object there is, which takes a twentieth of a second where torch is imported.
     """
-    for holder in gc.get_referrers(*(old for old, _ in pairs)):
-        for old, new in pairs:
-            _replace_in(holder, old, new)
+    return gc.get_referrers(*(old for old, _ in pairs))
 
 
-def _replace_in(holder: Any, old: Any, new: Any) -> None:
+def _references(pairs: tuple[tuple[Any, Any], ...]) -> list[int]:
+    return [sys.getrefcount(old) for old, _ in pairs]
+
+
+def _replace(pairs: tuple[tuple[Any, Any], ...], holders: Iterable[Any]) -> list[Any]:
+    """Put the second of each pair wherever a holder has the first. Returns the holders that had it."""
+    return [holder for holder in holders for old, new in pairs if _replace_in(holder, old, new)]
+
+
+def _replace_in(holder: Any, old: Any, new: Any) -> bool:
     # No comprehension: before Python 3.12 it would hold `old` in a closure, which would be changed as well.
+    found = False
     if isinstance(holder, CellType):
-        if holder.cell_contents is old:
-            holder.cell_contents = new
-        return
-    if isinstance(holder, dict | list):
-        items = list(holder.items() if isinstance(holder, dict) else enumerate(holder))
-        for key, value in items:
+        with suppress(ValueError):  # it is empty
+            if found := holder.cell_contents is old:
+                holder.cell_contents = new
+    elif isinstance(holder, dict | list):
+        for key, value in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
             if value is old:
+                found = True
                 _set_item(holder, key, old, new)
-        return
-    attributes = getattr(holder, "__dict__", None)  # of an object that has no dictionary of its own yet
-    for name, value in list(attributes.items()) if isinstance(attributes, dict) else ():
-        if value is old:
-            setattr(holder, name, new)
+    else:
+        attributes = getattr(holder, "__dict__", None)  # of an object that has no dictionary of its own yet
+        for name, value in list(attributes.items()) if isinstance(attributes, dict) else ():
+            if value is old:
+                found = True
+                setattr(holder, name, new)
+    return found
 
 
 def _set_item(holder: Any, key: Any, old: Any, new: Any) -> None:
