@@ -23,13 +23,17 @@ class SmLimits:
     register_unit: int
     partitions: int
     shared_bytes: int
-    shared_bytes_per_block: int
     reserved_shared_bytes: int
     shared_unit: int
+
+    @property
+    def shared_bytes_per_block(self) -> int:
+        """What one block can have."""
+        return self.shared_bytes - self.reserved_shared_bytes
 
 
 @cache
 def load_occupancy() -> Mapping[str, SmLimits]:
     """Return the limits by compute capability ("9.0"). Raises TypeError for a malformed file."""
     table = tomllib.loads(files("kdiag.rules").joinpath("occupancy.toml").read_text(encoding="utf-8"))
-    return {name: SmLimits(**table["common"], **entry) for name, entry in table["capability"].items()}
+    return {name: SmLimits(**{**table["common"], **entry}) for name, entry in table["capability"].items()}
