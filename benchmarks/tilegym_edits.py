@@ -4,7 +4,7 @@
 
 TILEGYM_DIR is a checkout of TileGym; of it `src/tilegym/ops/cutile` alone is used. Kernels are compiled for sm_90 and
 sm_100 at the sizes of models and emulated at small ragged ones. No GPU is needed. What was compiled and emulated is
-remembered beside the cache of compilations. docs/tilegym-edits.md is written by `--markdown docs/tilegym-edits.md`.
+remembered beside the cache of compilations. The tables of docs/tilegym-edits.md are what `--markdown FILE` writes.
 """
 
 import argparse

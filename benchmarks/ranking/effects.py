@@ -1,8 +1,9 @@
-"""What `measure.py` measured, by optimization: docs/edit-effects.md, and the tables behind it.
+"""What `measure.py` measured, by optimization: the tables behind that of docs/edit-effects.md, which a second file renews.
 
 PYTHONPATH=src:benchmarks python benchmarks/ranking/effects.py benchmarks/ranking/steps.json.xz [docs/edit-effects.md]
 """
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,24 +27,6 @@ CLAIMS = {
     "K": "1.1 to 1.7 times",
 }
 SURE = 1.01
-HEAD = """# What each edit does to the time
-
-{gpu}, {date}, clocks free, cold L2. Every variant of every edit alone, on {kernels} kernels with a naive start (`examples/`, `benchmarks/kernels/`,
-`benchmarks/ranking/held_out/`), correct on poisoned buffers and fresh inputs, then timed interleaved with the unedited kernel.
-
-{summary}
-
-How many times faster the best variant of each edit is, by the median of the paired ratios over all configurations. Empty: no variant applies, or
-none was timed. "Playbook" is the gain that the published playbook names, on no particular card.
-"""
-FOOT = """
-Which variant that is, its interval and the worst one, and what compiles to the machine code of another, is wrong or gave no answer, is printed,
-without a GPU, by
-
-    PYTHONPATH=src:benchmarks python benchmarks/ranking/effects.py benchmarks/ranking/steps.json.xz
-
-and with `docs/edit-effects.md` behind it that writes this page. `measure.py` beside it measures all anew.
-"""
 Row = tuple[str, Step]
 
 
@@ -112,14 +95,21 @@ def summary(rows: Sequence[Row]) -> str:
     )
 
 
-def main(measured: Measurements, out: Path | None) -> None:
-    """Write the page, or print the tables."""
+def main(measured: Measurements, page: Path | None) -> None:
+    """Renew card and date, the counts and the table of the page, or print the tables."""
     rows = [(Path(kernel.folder).name, step) for kernel in measured.kernels for step in kernel.steps]
-    if out is None:
+    if page is None:
         print(*sections(rows), sep="\n")
         return
-    head = HEAD.format(gpu=measured.gpu, date=measured.date, kernels=len(measured.kernels), summary=summary(rows))
-    out.write_text(head + "\n" + "\n".join(overview(rows)) + "\n" + FOOT)
+    text = page.read_text()
+    for old, new in (
+        (r"^.*(?=, clocks free)", f"{measured.gpu}, {measured.date}"),
+        (r"(?<=alone, on )\d+", str(len(measured.kernels))),
+        (r"^\d+ candidates, .*", summary(rows)),
+        (r"^(\|.*\n)+", "\n".join(overview(rows)) + "\n"),
+    ):
+        text = re.sub(old, new, text, count=1, flags=re.MULTILINE)
+    page.write_text(text)
 
 
 if __name__ == "__main__":

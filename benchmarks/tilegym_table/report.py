@@ -105,10 +105,9 @@ def as_markdown(table: Table) -> str:
     figures = [f"| {name} | {value} |" for name, value in totals(table).items() if name != "seconds"]
     bugs = _bugs(table) or ["Nothing."]
     parts = [
-        HEAD,
+        "# TileGym's kernels and kdiag's edits",
         "\n".join(["| what | how many |", "|---|---|", *figures]),
         "## Kernel by edit",
-        LEGEND,
         "\n".join(
             [
                 "| kernel | passes | no-op | stopped |",
@@ -156,15 +155,3 @@ def as_json(table: Table) -> str:
         "judged": [replace(one, offer=plain(one.offer)) for one in table.judged],
     }
     return json.dumps(encode(shown), indent=1)
-
-
-HEAD = """# TileGym's kernels and kdiag's edits
-
-Every edit was tried on every kernel of TileGym's `ops/cutile`, for sm_90 and sm_100, with the launches that TileGym's own
-wrappers make at the sizes of models. What applies was compiled for both, and emulated at small ragged sizes beside the
-unedited kernel: a `safe` edit must give the same bits, one that changes rounding must stay within the tolerance of the
-double-precision reference, and neither may do anything wrong that the kernel did not do before. The emulation gate sees
-two of the small calls of a kernel; *wrong* is judged by all of them. Written by `benchmarks/tilegym_edits.py`."""
-
-LEGEND = """An edit passes if one of its variants passes every gate that needs no GPU; it is stopped if none does, by the gates in
-brackets (effect: what it promises is not there, or registers spill). One that is not named does not apply; `--json FILE` has the reasons."""
