@@ -10,5 +10,4 @@ from importlib.resources import files
 def load_report_labels() -> Mapping[str, str]:
     """Return the profiler's name of a metric by its label."""
     text = files("kdiag.rules").joinpath("report_labels.toml").read_text(encoding="utf-8")
-    labels: Mapping[str, str] = tomllib.loads(text)
-    return labels
+    return {label: metric for metric, labels in tomllib.loads(text).items() for label in labels}
