@@ -1,9 +1,9 @@
 """Reads `devices/*.toml`: what a card can do at most, by the exact product name that its driver gives.
 
 Never by a part of the name, nor by the die: H100, H200, GH200, H20 and H800 share one and differ in everything here.
-Arithmetic rates are dense (without structured sparsity) and at the boost clock. A figure that its maker does not
-publish is left out of the file, and unknown. A file is `like` another where the card has all of the other's figures but
-those that it gives itself; its `notes` are added to the other's.
+Arithmetic rates are dense (without structured sparsity), at the boost clock, and accumulate in fp32 where the type
+allows it. A figure that its maker does not publish is left out of the file, and unknown. A file is `like` another where
+the card has all of the other's figures but those that it gives itself; its `notes` are added to the other's.
 """
 
 import tomllib
@@ -34,7 +34,6 @@ class Device:
     source: Source
     aliases: tuple[str, ...] = ()
     dram_gbs: float | None = None
-    l2_bytes: int | None = None
     boost_mhz: float | None = None
     fp32_tflops: float | None = None
     fp64_tflops: float | None = None
