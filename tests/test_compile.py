@@ -105,6 +105,10 @@ def test_the_same_source_in_another_folder_is_known(tmp_path, monkeypatch):
     first, second = variants("vector_add", tmp_path, (), ())
     assert first[0].code_hash == second[0].code_hash
     assert len(list((tmp_path / "cache" / "compilations").iterdir())) == 1
+    (version,) = (tmp_path / "cache" / "bytecode-versions").iterdir()
+    version.write_text('{"text": "1.0"}')
+    (told,) = compile_workload(example("vector_add"), [tmp_path / "0" / "vector_add.py"], "sm_90", timeout_s=TIMEOUT_S)
+    assert "Unsupported bytecode version '1.0'" in told.message
 
 
 def test_a_compiled_launch_has_its_threads_occupancy_and_instructions(tmp_path):

@@ -123,14 +123,15 @@ def cubins():
 def compiled_code(asked):
     """The cubin and symbol of each launch of a workload. Runs in a child process."""
     from kdiag.diagnose.capture.workload import capture
+    from kdiag.diagnose.compiler.compile import CompileRequest
     from kdiag.diagnose.compiler.job import _export
     from kdiag.diagnose.compiler.tileiras import assemble, find_tileiras
 
     described, target = asked
-    launches = capture(described, described.kernel_file, target)
+    request, compiler = CompileRequest(described, described.kernel_file, target), find_tileiras()
     return [
-        (assemble(find_tileiras(), _export(each, target), target, 3).cubin, str(each.signature.symbol))
-        for each in launches
+        (assemble(compiler, _export(each, compiler, request), target, 3).cubin, str(each.signature.symbol))
+        for each in capture(described, described.kernel_file, target)
     ]
 
 

@@ -119,9 +119,9 @@ def _export(captured: Captured, compiler: Path, request: CompileRequest) -> byte
 
     cuda-tile would run the compiler in every child to find out which one that is.
     """
-    bytecode = io.BytesIO()
+    bytecode, folder = io.BytesIO(), request.cache and request.cache.parent / "bytecode-versions"
     key = compile_cache.cache_key(ct.__version__.encode(), "", 0, compiler)
-    known = disk_cache.load(request.cache, key, compile_cache.BytecodeVersion)
+    known = disk_cache.load(folder, key, compile_cache.BytecodeVersion)
     export_kernel(
         captured.kernel,
         [captured.signature],
@@ -131,7 +131,7 @@ def _export(captured: Captured, compiler: Path, request: CompileRequest) -> byte
         bytecode_version=known and known.text,
     )
     if known is None and (found := compile_cache.bytecode_version(bytecode.getvalue())):
-        disk_cache.store(request.cache, key, found, compile_cache.MAX_ENTRIES)
+        disk_cache.store(folder, key, found, most=20)
     return bytecode.getvalue()
 
 
