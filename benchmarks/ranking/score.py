@@ -7,7 +7,7 @@ of the trials that kdiag brings along those of the kernel itself are hidden from
 that were measured on it, alone or among others, are hidden as well.
 The other two orders are the published playbook's, A to J, and that of the optimization loop's tiers by class of
 bottleneck; within an optimization both take the variant that its edit offers first. An order skips what turns out a
-no-op, as every tool with a compiler can. The best single step is that of all steps measured, or to leave the kernel alone.
+no-op, as every tool with a compiler can, kdiag's also what spills. The best single step is that of all steps measured, or to leave the kernel alone.
 """
 
 import argparse
@@ -63,14 +63,15 @@ class Score:
 
 def scores(found: KernelSteps, scratch: Path) -> dict[str, Score]:
     """The score of each order on one kernel."""
-    suggested, diagnosis = _plan(found, scratch)
-    racing, _ = _plan(found, scratch, MOST)
-    suggested, racing = _as_measured(suggested, found), _as_measured(racing, found)
+    all_of, diagnosis = _plan(found, scratch)
+    racing = _as_measured(_applicable(_plan(found, scratch, MOST)[0]), found)
+    suggested = _as_measured(_applicable(all_of), found)
     # A step that is wrong or dies leaves the kernel as it was; one that found no memory beside others was not measured.
     done = [step for step in found.steps if "no-op" not in step.outcome and "OutOfMemory" not in step.outcome]
     measured = {(step.optimization, step.variant): step.speedup or 1.0 for step in done}
     offers = [(step.optimization, step.variant) for step in found.steps]
-    listed = [s for s in suggested if _pair(s) in offers and s.optimization in PLAYBOOK and s.variant not in INVERSES]
+    tried = _as_measured([s for s in all_of if s.applicable or "spills" in (s.why_not or "")], found)
+    listed = [s for s in tried if _pair(s) in offers and s.optimization in PLAYBOOK and s.variant not in INVERSES]
     listed.sort(key=lambda s: (s.optimization, offers.index(_pair(s))))
     tiers = tier_order(diagnosis)
     orders = {"playbook": listed, "tiers": sorted(listed, key=lambda s: tiers.index(s.tier))}
@@ -126,13 +127,16 @@ def _dcg(gains: Sequence[float]) -> float:
 
 
 def _plan(found: KernelSteps, scratch: Path, race: int = 1) -> tuple[list[Suggestion], Diagnosis]:
-    """The applicable suggestions in kdiag's order, for a run that races so many variants, and the diagnosis."""
+    """The suggestions in kdiag's order, for a run that races so many variants, and the diagnosis."""
     source, compiler, findings = found.findings(scratch)
     left = headroom.headroom(found.baseline, headroom.times(found.baseline))
     others = tuple(trial for trial in load_start_values.load() if trial.kernel != Path(found.folder).name)
     request = PlanRequest(source, found.kernel, findings, "yes", left, start_values=others, race=race)
-    suggestions = plan(request, compiler)
-    return [s for s in suggestions if s.applicable], findings.diagnosis
+    return list(plan(request, compiler)), findings.diagnosis
+
+
+def _applicable(order: Order) -> list[Suggestion]:
+    return [s for s in order if s.applicable]
 
 
 def _raced(order: Order, measured: Mapping[tuple[str, str], float]) -> list[Suggestion]:
