@@ -16,8 +16,6 @@ from kdiag.rules.load_devices import fewest_sms
 from .observe_remarks import from_remarks
 from .occupancy import BlockNeeds, occupancy
 
-__all__ = ["from_compilation"]
-
 
 @dataclass(frozen=True)
 class Figure:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from kdiag.errors import UsageError
 from kdiag.records import Evidence, Place
 
-from .read import Access, AccessKind, Atomic, Helper, KernelFacts, Product, SourceFacts
+from .facts import Access, AccessKind, Atomic, Helper, KernelFacts, Product, SourceFacts
 
 Finder = Callable[[KernelFacts], Sequence[Place]]
 # The only padding that the TMA hardware does; with another the compiler reports "TMA only supports zero padding".

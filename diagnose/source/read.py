@@ -1,35 +1,7 @@
 """What the text of a cuTile file says about its kernels, from the syntax alone: nothing is imported or run."""
 
-from .facts import (
-    Access,
-    AccessKind,
-    Atomic,
-    Helper,
-    Hints,
-    IndexForm,
-    KernelFacts,
-    Loop,
-    MathCall,
-    Product,
-    SourceFacts,
-)
+from .facts import SourceFacts
 from .text import Resolver
-
-__all__ = [
-    "Access",
-    "AccessKind",
-    "Atomic",
-    "Helper",
-    "Hints",
-    "IndexForm",
-    "KernelFacts",
-    "Loop",
-    "MathCall",
-    "Product",
-    "Resolver",
-    "SourceFacts",
-    "read_source",
-]
 
 
 def read_source(source: str, file: str, resolve: Resolver | None = None) -> SourceFacts:
