@@ -77,7 +77,9 @@ def folders() -> list[Path]:
 
 
 def write(path: Path, measured: Measurements) -> None:
-    """Write as columns of few digits, compressed if the name ends in .xz; sentences after an outcome's first are left out."""
+    """Write as columns of few digits, compressed if the name ends in .xz. Left out are sentences after an outcome's first,
+    and a candidate's time, which nobody asks for: `read` takes it for the parent's over the speed-up.
+    """
     measured = replace(measured, kernels=tuple(map(_first_sentences, measured.kernels)))
     text = json.dumps(column([_brief(encode(measured))]), separators=(",", ":")).encode()
     path.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME) if path.suffix == ".xz" else text)
@@ -91,7 +93,8 @@ def _brief(value: object, digits: int = 4) -> object:
     """The value without long texts and digits that say nothing: but for the speed-up three of a timing."""
     if isinstance(value, dict):
         fewer = {"timings": 3, "speedup": 4}
-        return {n: "" if n in ("text", "reason") else _brief(v, fewer.get(n, digits)) for n, v in value.items()}
+        kept = {n: "" if n in ("text", "reason") else v for n, v in value.items() if n != "candidate_ms"}
+        return {n: _brief(v, fewer.get(n, digits)) for n, v in kept.items()}
     if isinstance(value, list):
         return [_brief(item, digits) for item in value]
     return float(f"{value:.{digits}g}") if isinstance(value, float) else value
@@ -100,4 +103,6 @@ def _brief(value: object, digits: int = 4) -> object:
 def read(path: Path) -> Measurements:
     data = path.read_bytes()
     (measured,) = rows(json.loads(lzma.decompress(data) if path.suffix == ".xz" else data))
+    for timing in (each for kernel in measured["kernels"] for step in kernel["steps"] for each in step["timings"]):
+        timing["candidate_ms"] = timing["parent_ms"] / timing["speedup"]
     return decode(Measurements, measured)
