@@ -19,6 +19,7 @@ from kdiag.workload import Workload
 
 from . import gpu_pool
 from .bench import Baseline, Counters, Heat, Source, Trial, counters_in
+from .halving import Speedups, halved
 from .ncu.collect import NoCounters, Waiting, prepare
 from .pm_sampling.sample import request as sampling_of
 from .pm_sampling.sample import sample
@@ -116,12 +117,25 @@ class DeviceBench:
         )
 
     def race(self, parent: Path, candidates: Sequence[Path], slower_pct: float) -> Heat | Died:
-        """Time the candidates interleaved with `parent`, in one child: what one of them breaks ends the race."""
+        """Time the candidates interleaved with `parent`: what one of them breaks ends the race.
+
+        On one GPU all heats are of one child; on several, which must agree after each, every heat has one on each.
+        """
         from . import device_race
 
-        racers = tuple(map(Source.of, candidates))
-        request = device_race.RaceRequest(self.workload, Source.of(parent), racers, slower_pct)
-        return isolate.run(device_race.race, request, timeout_s=self.timeout_s)
+        of, racers = Source.of(parent), tuple(map(Source.of, candidates))
+        if len(self.gpus) < 2:
+            request = device_race.RaceRequest(self.workload, of, racers, slower_pct)
+            return isolate.run(device_race.race, request, timeout_s=self.timeout_s)
+        parts = gpu_pool.parts(self.workload, len(self.gpus))
+
+        def time(alive: Sequence[int], least: int) -> tuple[int, Speedups] | Died:
+            left = tuple(racers[n] for n in alive)
+            requests = [device_race.HeatRequest(part, of, left, least) for part in parts]
+            answers = gpu_pool.on_each(self.gpus, device_race.heat, requests, self.timeout_s)
+            return gpu_pool.one_heat(answers)
+
+        return halved(len(racers), time, slower_pct)
 
     def samples(self, source: Path, kernel: str) -> Counters | Died:
         """Sample the counters of `kernel` in the first configuration while it is launched over and over."""

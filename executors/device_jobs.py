@@ -9,7 +9,7 @@ from types import ModuleType
 import torch
 
 from kdiag.records import STAGES, ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated
-from kdiag.workload import Workload, load_kernel, load_module, load_part
+from kdiag.workload import Workload, load_kernel, load_part
 
 from .bench import Baseline, ConfigurationBaseline, Source, Trial
 from .correctness import stages
@@ -121,8 +121,8 @@ def _admitted(subject: Subject, request: TrialRequest) -> list[stages.Case]:
 
 
 def versions(workload: Workload, sources: Sequence[Source]) -> tuple[ModuleType, list[ModuleType]]:
-    """The whole workload, and versions of its kernel file that are to be timed beside each other."""
-    module, file = load_module(workload.path, search=workload.path.parent), workload.kernel_file
+    """The part of the workload that is meant, and versions of its kernel file that are to be timed beside each other."""
+    module, file = load_part(workload), workload.kernel_file
     return module, [load_kernel(file, source.path, source_hash=source.hash) for source in sources]
 
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
+from itertools import chain
 from typing import Any, TypeVar
 
 from kdiag import isolate
@@ -17,6 +18,7 @@ from kdiag.isolate import Died
 from kdiag.workload import Part, Workload
 
 from .bench import Baseline, Trial
+from .halving import Speedups
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
@@ -110,3 +112,12 @@ def joined(answers: Sequence[Measured | Died], times: str) -> Measured | Died:
         times: tuple(rows if all(answer.passed for answer in whole) else ()),
     }
     return replace(whole[0], **changes)
+
+
+def one_heat(answers: Sequence[tuple[int, Speedups] | Died]) -> tuple[int, Speedups] | Died:
+    """A heat whose configurations were timed on several GPUs: the fewest rounds, and every racer's ratios in a row."""
+    whole = [answer for answer in answers if not isinstance(answer, Died)]
+    if len(whole) < len(answers):
+        return next(answer for answer in answers if isinstance(answer, Died))
+    racers = zip(*(speedups for _, speedups in whole), strict=True)
+    return min(rounds for rounds, _ in whole), tuple(tuple(chain.from_iterable(parts)) for parts in racers)

@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 
 from kdiag import isolate
 from kdiag.errors import UsageError
-from kdiag.executors import device_bench, device_jobs, gpu_pool
+from kdiag.executors import device_bench, device_jobs, device_race, gpu_pool
 from kdiag.executors.bench import Baseline, ConfigurationBaseline, Trial
 from kdiag.executors.device_bench import DeviceBench
 from kdiag.isolate import Died
@@ -98,6 +98,31 @@ def test_candidates_are_checked_by_the_gpus_in_turn(workload, monkeypatch, tmp_p
     said = [answer.message if isinstance(answer, Died) else answer.checks[0].configuration for answer in answers]
     assert said[:3] + said[4:] == ["0 on 3", "1 on GPU-7", "2 on 3", "4 on 3"]
     assert "exit code 7" in said[3]
+
+
+def heat(request):
+    """Racers are as many times as fast as the parent as they say, on the second GPU a little less."""
+    part, meeting = request.workload.part, request.workload.path.parent
+    (meeting / f"{request.least} {part.number}").touch()
+    while len(list(meeting.glob(f"{request.least} *"))) < part.count:
+        time.sleep(0.01)
+    ratios = [float(racer.path.read_text()) - 0.1 * part.number for racer in request.racers]
+    if min(ratios) < 0:
+        os._exit(7)
+    return request.least + part.number, [(ratio,) * len(load_part(request.workload).configs()) for ratio in ratios]
+
+
+def test_a_race_times_each_configuration_on_its_gpu_and_its_heats_agree(workload, monkeypatch, tmp_path):
+    monkeypatch.setattr(device_race, "heat", heat)
+    racers = [tmp_path / f"{n}.py" for n in range(4)]
+    for each, ratio in zip(racers, (1.0, 3.0, 2.0, 0.5), strict=True):
+        each.write_text(str(ratio))
+    measured = bench(workload, gpu_pool.executors(("0", "1")))
+    found = measured.race(workload.kernel_file, racers, 2.0)
+    assert found.rounds == (4, 8, 8, 4)
+    assert found.speedups[1] == (3.0, 3.0, 2.9, 2.9, 2.9)
+    racers[3].write_text("0.05")  # dies on the second
+    assert "exit code 7" in measured.race(workload.kernel_file, racers, 2.0).message
 
 
 def test_all_gpus_end_at_the_deadline_of_who_asks():
