@@ -22,8 +22,9 @@ COPY_MARGIN = 1.02  # over the measured copy bandwidth: its own spread
 # Over the rate of the library's product, which is no limit of the card: it keeps the tensor pipe 0.85 busy at the clock
 # that its power allows, 1.53 GHz of 1.98 on an H200, and another kernel may do better at both.
 MATRIX_MARGIN = 1.5
-# A pair of events tells times to about 0.5 us: what is shorter than the first runs several times in a sample.
-SHORT_MS, SAMPLE_MS, MOST_RUNS = 0.05, 0.1, 32
+# A pair of events tells times to about 0.5 us: what is shorter than the first runs several times in a sample, as do the
+# versions beside it, unless one of them then takes longer than the third.
+SHORT_MS, SAMPLE_MS, LONGEST_MS, MOST_RUNS = 0.05, 0.1, 2.0, 32
 MEMORY_SHARE = 0.1  # of the free memory, for the inputs of these runs
 QUEUED_CYCLES = 2_000_000  # about 1 ms in which the host gets ahead of the GPU
 Run = Callable[[], object]
@@ -51,20 +52,29 @@ class Window:
 
 
 def windows(ready: Callable[[Version], Run], versions: Sequence[Version]) -> list[Run]:
-    """A run of each version, made `ready` with inputs of its own; a `Window` of them where the first takes microseconds."""
+    """A run of each version, made `ready` with inputs of its own; a `Window` of them where one takes microseconds.
+
+    All windows have as many runs: what one costs beside its kernel is charged to every version alike.
+    """
     before = torch.cuda.memory_allocated()
     first = [ready(version) for version in versions]
     needed = max(1, torch.cuda.memory_allocated() - before)
-    first[0]()  # compiles, or searches
-    torch.cuda.synchronize()
-    torch.cuda._sleep(QUEUED_CYCLES)
-    ms = max(_elapsed_ms(first[0]), 1e-3)
+    times = [_queued_ms(run) for run in first]
     fit = 1 + int(MEMORY_SHARE * torch.cuda.mem_get_info()[0] / needed)
-    count = 1 if ms >= SHORT_MS else min(MOST_RUNS, fit, math.ceil(SAMPLE_MS / ms))
+    most = min(MOST_RUNS, fit, max(1, int(LONGEST_MS / max(times))))
+    count = 1 if min(times) >= SHORT_MS else min(most, math.ceil(SAMPLE_MS / min(times)))
     if count == 1:
         return first
     more = [[ready(version) for _ in range(count - 1)] for version in versions]
     return [Window((one, *others)) for one, others in zip(first, more, strict=True)]
+
+
+def _queued_ms(run: Run) -> float:
+    """Of a second run, which the host has given to the GPU before it begins: the first compiles, or searches."""
+    run()
+    torch.cuda.synchronize()
+    torch.cuda._sleep(QUEUED_CYCLES)
+    return max(_elapsed_ms(run), 1e-3)
 
 
 class Flush:

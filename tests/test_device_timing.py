@@ -64,10 +64,19 @@ def test_samples_are_cold_and_each_round_has_every_arm_once_in_random_order(monk
 
 
 @pytest.mark.parametrize(
-    ("ms", "free", "runs"),
-    [(0.06, 1e9, 1), (0.04, 1e9, 3), (0.004, 1e9, 25), (0.001, 1e9, 32), (0.004, 300, 4), (0.004, 0, 1)],
+    ("ms", "longer", "free", "runs"),
+    [
+        (0.06, 2, 1e9, 1),
+        (0.04, 2, 1e9, 3),
+        (0.004, 2, 1e9, 25),
+        (0.001, 2, 1e9, 32),
+        (0.004, 2, 300, 4),
+        (0.004, 2, 0, 1),
+        (0.004, 50, 1e9, 10),
+        (0.004, 999, 1e9, 1),
+    ],
 )
-def test_a_run_of_microseconds_is_timed_several_times_each_on_inputs_of_its_own(monkeypatch, ms, free, runs):
+def test_a_run_of_microseconds_is_timed_several_times_each_on_inputs_of_its_own(monkeypatch, ms, longer, free, runs):
     card, made = Card(), []
     monkeypatch.setattr(torch.cuda, "Event", card.event)
     monkeypatch.setattr(torch.cuda, "synchronize", card.synchronize)
@@ -79,12 +88,12 @@ def test_a_run_of_microseconds_is_timed_several_times_each_on_inputs_of_its_own(
     def ready(version):
         name = f"{version}{len(made)}"
         made.append(name)
-        return lambda: card.run(name, ms if version == "a" else 2 * ms)
+        return lambda: card.run(name, ms if version == "b" else longer * ms)
 
     arms = device_timing.windows(ready, ["a", "b"])
     assert len(made) == 2 * runs
     times = interleaved(arms, Budget(5, 5, 0.1), card)
-    assert times == [pytest.approx([ms] * 5), pytest.approx([2 * ms] * 5)]
+    assert times == [pytest.approx([longer * ms] * 5), pytest.approx([ms] * 5)]
     *_, first, second = re.split("(?:flush )+", " ".join(card.log).removesuffix(" clocks wait"))
     assert sorted([*first.split(), *second.split()]) == sorted(made), "each once, all of an arm behind one flush"
 

@@ -37,7 +37,7 @@ from kdiag.workload import Workload, source_hash
 
 CHECKED_AT_ONCE, TIMED_AT_ONCE = 12, 10
 CHECK_S = 60.0  # an edit that tunes at its first call may take longer; it then counts as one that gave no answer
-Applicable = list[tuple[Proposal, str]]
+Outcome = tuple[str, tuple[ConfigurationTiming, ...]]  # as in `Step`
 
 
 def measure(folder: Path, gpu: Gpu, scratch: Path) -> KernelSteps:
@@ -57,34 +57,31 @@ def measure(folder: Path, gpu: Gpu, scratch: Path) -> KernelSteps:
     counted = bench.counters(compiler.path(source), kernel)
     observed = dict(headroom.observations(baseline, headroom.times(baseline)))
     observed |= counted.observations if isinstance(counted, Counters) else {}
-    steps = tuple(step for step, _ in steps_on(source, kernel, compiler))
+    steps = steps_on(source, kernel, compiler)
     known = str(folder.relative_to(ROOT))
     timed = replace(baseline, checks=())  # all passed, or this were an error
     return KernelSteps(known, kernel, timed, observed, steps, time.monotonic() - began)
 
 
-def offered(source: str, kernel: str, compiler: Compiler, before: Compilation = ()) -> Applicable:
+def offered(source: str, kernel: str, compiler: Compiler, before: Compilation = ()) -> list[tuple[Proposal, str]]:
     """What the edits make of a source, in the order offered; `before` as in `of_kernel`."""
     launches = launches_of(of_kernel(compiler.compile_one(source), kernel, before))
     subject = Subject(source, kernel, compiler.target, launches)
     return [(made, made.source) for made in propose(subject, compiler.file_name) if made.source is not None]
 
 
-def steps_on(source: str, kernel: str, compiler: Compiler) -> tuple[tuple[Step, str], ...]:
-    """Every step that an edit offers on a source, in the order offered, with the source that it makes."""
+def steps_on(source: str, kernel: str, compiler: Compiler) -> tuple[Step, ...]:
+    """Every step that an edit offers on a source, in the order offered."""
     everything = compiler.compile_one(source)
     parent, offers = of_kernel(everything, kernel), offered(source, kernel, compiler)
     compiled = compiler.compile([text for _, text in offers])
-    seen, steps = {machine_code(parent): "the parent"}, []
-    left: Applicable = []
+    seen, found = {machine_code(parent): "the parent"}, dict[str, Outcome]()
     for made, text in offers:
         reason = _stopped(of_kernel(compiled[source_hash(text)], kernel, everything), seen, made)
         if reason:
-            steps.append(_step(made, reason))
-        else:
-            left.append((made, text))
-    found = {(step.optimization, step.variant): step for step in (*steps, *_timed(left, source, compiler))}
-    return tuple((found[made.variant.optimization, made.variant.name], text) for made, text in offers)
+            found.setdefault(text, (reason, ()))
+    found |= timed([text for _, text in offers if text not in found], source, compiler)
+    return tuple(Step(made.variant.optimization, made.variant.name, *found[text]) for made, text in offers)
 
 
 def _stopped(candidate: Compilation, seen: dict[tuple[str, ...], str], made: Proposal) -> str | None:
@@ -96,17 +93,17 @@ def _stopped(candidate: Compilation, seen: dict[tuple[str, ...], str], made: Pro
     return None if same == name else f"no-op: the machine code of {same}"
 
 
-def _timed(left: Applicable, source: str, compiler: Compiler) -> list[Step]:
-    """Check all, several at a time (which also fills the compiler's cache); time those that are right."""
+def timed(texts: Sequence[str], source: str, compiler: Compiler) -> dict[str, Outcome]:
+    """Check all, several at a time (which also fills the compiler's cache); time those that are right beside `source`."""
     workload, parent = compiler.workload, compiler.path(source)
     assert isinstance(workload, Workload)
-    requests = [TrialRequest(workload, Source.of(parent), Source.of(compiler.path(text))) for _, text in left]
-    wrong = list(map(_wrong, isolate.run_all(check, requests, at_once=CHECKED_AT_ONCE, timeout_s=CHECK_S)))
-    steps = [_step(one[0], reason) for one, reason in zip(left, wrong, strict=True) if reason]
-    right = [one for one, reason in zip(left, wrong, strict=True) if not reason]
+    requests = [TrialRequest(workload, Source.of(parent), Source.of(compiler.path(text))) for text in texts]
+    wrong = map(_wrong, isolate.run_all(check, requests, at_once=CHECKED_AT_ONCE, timeout_s=CHECK_S))
+    found: dict[str, Outcome] = {text: (reason, ()) for text, reason in zip(texts, wrong, strict=True) if reason}
+    right = [text for text in texts if text not in found]
     for first in range(0, len(right), TIMED_AT_ONCE):
-        steps += _race(workload, parent, right[first : first + TIMED_AT_ONCE], compiler.path)
-    return steps
+        found |= _race(workload, parent, right[first : first + TIMED_AT_ONCE], compiler.path)
+    return found
 
 
 def _wrong(answer: Trial | Died) -> str | None:
@@ -116,20 +113,15 @@ def _wrong(answer: Trial | Died) -> str | None:
     return f"wrong: {wrong.configuration}: {wrong.reason}" if wrong else None
 
 
-def _race(
-    workload: Workload, parent: Path, group: Sequence[tuple[Proposal, str]], path: Callable[[str], Path]
-) -> list[Step]:
-    request = RaceRequest(workload, Source.of(parent), tuple(Source.of(path(text)) for _, text in group))
+def _race(workload: Workload, parent: Path, group: Sequence[str], path: Callable[[str], Path]) -> dict[str, Outcome]:
+    request = RaceRequest(workload, Source.of(parent), tuple(Source.of(path(text)) for text in group))
     answer = isolate.run(race, request, timeout_s=120.0)
     if not isinstance(answer, Died):
-        return [_step(made, "timed", timings) for (made, _), timings in zip(group, answer, strict=True)]
+        return {text: ("timed", timings) for text, timings in zip(group, answer, strict=True)}
     if len(group) == 1:
-        return [_step(group[0][0], f"crash: {answer.message}")]
-    return [step for one in group for step in _race(workload, parent, [one], path)]
-
-
-def _step(made: Proposal, outcome: str, timings: tuple[ConfigurationTiming, ...] = ()) -> Step:
-    return Step(made.variant.optimization, made.variant.name, outcome, timings)
+        return {group[0]: (f"crash: {answer.message}", ())}
+    alone = (_race(workload, parent, [text], path) for text in group)
+    return {text: outcome for one in alone for text, outcome in one.items()}
 
 
 def main() -> None:

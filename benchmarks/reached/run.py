@@ -1,14 +1,16 @@
 """What `kdiag auto` makes of kernels with a naive start, beside an exhaustive sweep and the library; needs a GPU.
 
-    PYTHONPATH=src:benchmarks python benchmarks/reached/run.py OUT.json [--only NAME ...] [--sweep NAME ...] [--budget S]
+    PYTHONPATH=src:benchmarks python benchmarks/reached/run.py OUT.json [--only NAME ...] [--pairs NAME ...] [--budget S]
 
-The sweep starts from the best single step of `ranking/steps.json.xz`, measures every step on top of it, takes the best,
-and so on until none gains 1 %. Kernels that are not named after --sweep are compared with their best single step alone.
-All versions are timed in one process. The kernel's own trials are hidden from the planner. `table.py` prints the result.
+The sweep is the best single step of `ranking/steps.json.xz`; of kernels named after --pairs it is the best that one or
+two edits in a row make, each of which is checked and timed here. The results are then timed in one process. The kernel's
+own trials are hidden from the planner. Journals are kept beside OUT. `table.py` prints the result.
 """
 
 import argparse
 import json
+import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -16,9 +18,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ranking.measure import offered, steps_on
-from ranking.records import ROOT, KernelSteps, Step, folders, read
+from ranking.measure import Outcome, offered, timed
+from ranking.records import ROOT, KernelSteps, folders, read
 from reached.beside_job import Beside, BesideRequest, beside
+from reached.space import space
 
 from kdiag import isolate
 from kdiag import workload as workloads
@@ -28,12 +31,10 @@ from kdiag.executors.bench import Source
 from kdiag.executors.device_bench import probe_gpu
 from kdiag.isolate import Died
 from kdiag.loop.compiler import Compiler
-from kdiag.records import Variant
 from kdiag.workload import Workload
 
 STEPS = ROOT / "benchmarks/ranking/steps.json.xz"
 WORTH = 1.01
-MOST_LEVELS = 4
 
 
 @dataclass(frozen=True)
@@ -53,23 +54,23 @@ class Reached:
     auto: Version
     stop_reason: str
     sweep: Version
-    levels: int
+    pairs: bool
     rows: tuple[Beside, ...]
 
 
-def reach(folder: Path, known: KernelSteps, levels: int, scratch: Path) -> Reached:
+def reach(folder: Path, known: KernelSteps, pairs: bool, scratch: Path) -> Reached:
     """Run auto, and the sweep, and time them. Raises KdiagError if one of them fails."""
     described = workloads.read(folder)
     assert isinstance(described, Workload)
     compiler = Compiler(described, described.kernel_file.name, "sm_90", scratch / "candidates")
     original = workloads.read_source(described.kernel_file)
     auto, text, reason = _auto(folder, described, scratch / "run")
-    swept, best = _sweep(original, known, levels, compiler)
+    swept, best = _sweep(original, known, pairs, compiler)
     sources = tuple(Source.of(compiler.path(each)) for each in (original, text, best))
     answer = isolate.run(beside, BesideRequest(described, folder.name, sources), timeout_s=120.0)
     if isinstance(answer, Died):
         raise KdiagError(f"{folder.name}: timing failed: {answer.message}")
-    return Reached(folder.name, auto, reason, swept, levels, answer)
+    return Reached(folder.name, auto, reason, swept, pairs, answer)
 
 
 def _auto(folder: Path, described: Workload, run_dir: Path) -> tuple[Version, str, str]:
@@ -91,30 +92,29 @@ def _auto(folder: Path, described: Workload, run_dir: Path) -> tuple[Version, st
     return Version(kept, seconds, len(rows) + lost), workloads.read_source(target), summary["stop_reason"]
 
 
-def _sweep(original: str, known: KernelSteps, levels: int, compiler: Compiler) -> tuple[Version, str]:
-    """The best single step as it was measured before, then up to so many `levels` of every step on top of the best."""
-    texts = {_pair(made.variant): text for made, text in offered(original, known.kernel, compiler)}
-    steps = tuple((step, texts[_pair(step)]) for step in known.steps if _pair(step) in texts)
-    names, source, seconds, tried, began = list[str](), original, known.gpu_s, len(steps), time.monotonic()
-    for level in range(levels + 1):
-        best = max(filter(_fair, steps), key=lambda one: one[0].speedup or 0.0, default=None)
-        if best is None or (best[0].speedup or 0.0) < WORTH:
-            break
-        names.append(" ".join(_pair(best[0])))
-        source = best[1]
-        if level < levels:
-            steps = steps_on(source, known.kernel, compiler)
-            tried += len(steps)
-    return Version(tuple(names), seconds + time.monotonic() - began, tried), source
+def _sweep(original: str, known: KernelSteps, pairs: bool, compiler: Compiler) -> tuple[Version, str]:
+    """The best single step as it was measured before, or with `pairs` the best of all that two edits make, and its source."""
+    found, began = dict[str, tuple[tuple[str, ...], Outcome]](), time.monotonic()
+    if pairs:
+        names = space(original, known.kernel, compiler)
+        found = {text: (names[text], one) for text, one in timed(list(names), original, compiler).items()}
+    else:
+        steps = {(step.optimization, step.variant): (step.outcome, step.timings) for step in known.steps}
+        for made, text in offered(original, known.kernel, compiler):
+            pair = (made.variant.optimization, made.variant.name)
+            if pair in steps:
+                found[text] = ((" ".join(pair),), steps[pair])
+    seconds = time.monotonic() - began + (0.0 if pairs else known.gpu_s)
+    best = max(found, key=lambda text: _gain(found[text][1]), default=original)
+    if best not in found or _gain(found[best][1]) < WORTH:
+        return Version((), seconds, len(found)), original
+    return Version(found[best][0], seconds, len(found)), best
 
 
-def _fair(one: tuple[Step, str]) -> bool:
-    """Whether a step was timed and makes no configuration slower."""
-    return bool(one[0].timings) and min(timing.speedup for timing in one[0].timings) > 1 / 1.02
-
-
-def _pair(step: Step | Variant) -> tuple[str, str]:
-    return (step.optimization, step.variant if isinstance(step, Step) else step.name)
+def _gain(outcome: Outcome) -> float:
+    """The mean speed-up of what was timed and makes no configuration slower; else 0."""
+    speedups = [timing.speedup for timing in outcome[1]]
+    return statistics.geometric_mean(speedups) if speedups and min(speedups) > 1 / 1.02 else 0.0
 
 
 def main() -> None:
@@ -122,7 +122,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--sweep", nargs="*", default=[])
+    parser.add_argument("--pairs", nargs="*", default=[])
     parser.add_argument("--budget", type=float, default=560.0)
     options = parser.parse_args()
     gpu = probe_gpu() or sys.exit("There is no CUDA GPU here.")
@@ -133,12 +133,14 @@ def main() -> None:
             if folder.name not in (options.only or known) or time.monotonic() > ends:
                 continue
             try:
-                levels = MOST_LEVELS if folder.name in options.sweep else 0
-                found = reach(folder, known[folder.name], levels, Path(scratch) / folder.name)
+                pairs = folder.name in options.pairs
+                found = reach(folder, known[folder.name], pairs, Path(scratch) / folder.name)
             except KdiagError as error:
                 print(f"{folder.name}: left out: {error}", flush=True)
                 continue
             reached.append(found)
+            journal = options.out.with_name(f"{folder.name}.journal.jsonl")
+            shutil.copy(Path(scratch) / folder.name / "run/journal.jsonl", journal)
             options.out.write_text(
                 json.dumps({"gpu": gpu.name, "date": time.strftime("%Y-%m-%d"), "kernels": encode(reached)})
             )

@@ -30,9 +30,8 @@ def lines(found: Reached) -> list[str]:
 
 
 def _sweep(found: Reached) -> str:
-    """Its seconds and steps; a single level is the best single step alone."""
-    depth = "single steps" if found.levels == 0 else "to the end"
-    return f"{found.sweep.seconds:.0f} s, {found.sweep.tried} {depth}"
+    """Its seconds and steps."""
+    return f"{found.sweep.seconds:.0f} s, {found.sweep.tried} {'of one or two edits' if found.pairs else 'steps'}"
 
 
 def _share(row: Beside) -> str:
