@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import TypeVar
 
@@ -23,8 +24,9 @@ COPY_MARGIN = 1.02  # over the measured copy bandwidth: its own spread
 # that its power allows, 1.53 GHz of 1.98 on an H200, and another kernel may do better at both.
 MATRIX_MARGIN = 1.5
 # A pair of events tells times to about 0.5 us: what is shorter than the first runs several times in a sample, as do the
-# versions beside it, unless one of them then takes longer than the third.
-SHORT_MS, SAMPLE_MS, LONGEST_MS, MOST_RUNS = 0.05, 0.1, 2.0, 32
+# versions beside it, unless one then takes longer than the third, or the host longer for it than the fourth.
+SHORT_MS, SAMPLE_MS, LONGEST_MS, HOST_MS, MOST_RUNS = 0.05, 0.1, 2.0, 1.0, 32
+MOST_FLUSHES = 256  # in front of a sample, about 12 ms
 MEMORY_SHARE = 0.1  # of the free memory, for the inputs of these runs
 QUEUED_CYCLES = 2_000_000  # about 1 ms in which the host gets ahead of the GPU
 Run = Callable[[], object]
@@ -59,22 +61,26 @@ def windows(ready: Callable[[Version], Run], versions: Sequence[Version]) -> lis
     before = torch.cuda.memory_allocated()
     first = [ready(version) for version in versions]
     needed = max(1, torch.cuda.memory_allocated() - before)
-    times = [_queued_ms(run) for run in first]
+    times, host = zip(*map(_queued_ms, first), strict=True)
     fit = 1 + int(MEMORY_SHARE * torch.cuda.mem_get_info()[0] / needed)
-    most = min(MOST_RUNS, fit, max(1, int(LONGEST_MS / max(times))))
-    count = 1 if min(times) >= SHORT_MS else min(most, math.ceil(SAMPLE_MS / min(times)))
+    most = min(MOST_RUNS, fit, int(LONGEST_MS / max(times)), int(HOST_MS / max(host)))
+    count = 1 if min(times) >= SHORT_MS else max(1, min(most, math.ceil(SAMPLE_MS / min(times))))
     if count == 1:
         return first
     more = [[ready(version) for _ in range(count - 1)] for version in versions]
     return [Window((one, *others)) for one, others in zip(first, more, strict=True)]
 
 
-def _queued_ms(run: Run) -> float:
-    """Of a second run, which the host has given to the GPU before it begins: the first compiles, or searches."""
+def _queued_ms(run: Run) -> tuple[float, float]:
+    """The GPU's and the host's ms of a second run, which is queued before it begins: the first compiles, or searches."""
     run()
     torch.cuda.synchronize()
     torch.cuda._sleep(QUEUED_CYCLES)
-    return max(_elapsed_ms(run), 1e-3)
+    began = time.perf_counter()
+    pair = _sample(run, lambda: None)
+    host = time.perf_counter() - began
+    torch.cuda.synchronize()
+    return max(pair[0].elapsed_time(pair[1]), 1e-3), max(host * 1e3, 1e-3)
 
 
 class Flush:
@@ -99,7 +105,7 @@ class Flush:
         """Make the flush last at least twice the host's time to enqueue one run."""
         self.repeats = 1
         one_ms = max(_elapsed_ms(self), 1e-3)
-        self.repeats = min(64, max(1, math.ceil(2 * host_ms / one_ms)))
+        self.repeats = min(MOST_FLUSHES, max(1, math.ceil(2 * host_ms / one_ms)))
 
 
 def interleaved(arms: Sequence[Run], budget: Budget, flush: Flush) -> list[list[float]]:
@@ -148,13 +154,15 @@ def _sample(run: Run, flush: Run) -> tuple[torch.cuda.Event, torch.cuda.Event]:
 def _warm_up(arms: Sequence[Run], flush: Flush) -> tuple[float, float]:
     """Run for at least 0.4 s and until two rounds agree within 1 %, at most 1 s, so that clocks and power have settled.
 
-    Returns (host ms a run, GPU ms of the runs of a round).
+    Returns (the host's ms for the arm that takes it longest, GPU ms of the runs of a round).
     """
     previous, started, spent = math.inf, time.perf_counter(), 0.0
     while spent < 1.0:
-        begin = time.perf_counter()
-        pairs = [_sample(run, flush) for run in arms]
-        host_ms = (time.perf_counter() - begin) * 1e3 / len(arms)
+        pairs, begun = [], [time.perf_counter()]
+        for run in arms:
+            pairs.append(_sample(run, flush))
+            begun.append(time.perf_counter())
+        host_ms = 1e3 * max(after - before for before, after in pairwise(begun))
         torch.cuda.synchronize()
         now = sum(start.elapsed_time(end) for start, end in pairs)
         spent = time.perf_counter() - started
