@@ -78,7 +78,9 @@ def test_samples_are_cold_and_each_round_has_every_arm_once_in_random_order(monk
         (0.004, 2, 5.0, 1e9, 1),
     ],
 )
-def test_a_run_of_microseconds_is_timed_several_times_each_on_inputs_of_its_own(monkeypatch, ms, longer, host, free, runs):
+def test_a_run_of_microseconds_is_timed_several_times_each_on_inputs_of_its_own(
+    monkeypatch, ms, longer, host, free, runs
+):
     card, made = Card(), []
     monkeypatch.setattr(torch.cuda, "Event", card.event)
     monkeypatch.setattr(torch.cuda, "synchronize", card.synchronize)

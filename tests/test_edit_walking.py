@@ -41,6 +41,15 @@ def test_nodes_that_are_in_no_module_and_modules_that_were_forgotten():
             assert [node.value for node in below(module.body[0], cst.Name)] == [f"a{number}", "b"]
 
 
+def test_modules_of_one_text_are_written_once_each(monkeypatch):
+    modules, written = [cst.parse_module("a = b\n") for _ in range(2)], []
+    write = cst.Module._codegen
+    monkeypatch.setattr(cst.Module, "_codegen", lambda module, tree: (written.append(module), write(module, tree)))
+    for module in modules * 2:
+        assert next(below(module, cst.Name)) is module.body[0].body[0].targets[0].target
+    assert len(written) == 2
+
+
 def test_a_node_that_stands_in_a_module_twice():
     name = cst.Name("x")
     module = cst.Module([cst.SimpleStatementLine([cst.Expr(cst.Tuple([cst.Element(name), cst.Element(name)]))])])

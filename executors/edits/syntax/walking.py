@@ -107,8 +107,8 @@ class _Latest:
         self.trees: tuple[_Tree, ...] = ()
 
     def asked(self, tree: _Tree) -> _Tree:
-        """A tree that was asked for is the last to be forgotten."""
-        if self.trees[-1:] != (tree,):
+        """A tree that was asked for is the last to be forgotten. Another of the same text is equal, and holds other nodes."""
+        if not self.trees or self.trees[-1] is not tree:
             self.trees = (*(each for each in self.trees if each is not tree), tree)[-MOST_TREES:]
         return tree
 
