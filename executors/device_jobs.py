@@ -16,7 +16,7 @@ from .correctness import stages
 from .correctness.controls import prove
 from .correctness.judging import label
 from .correctness.subject import SEEDS, Config, Subject
-from .device_timing import Budget, Flush, Run, compared, copy_gbs, interleaved, matrix_tflops, shortest_ms, windows
+from .device_timing import Budget, Flush, Turns, by_turns, compared, copy_gbs, interleaved, matrix_tflops, shortest_ms
 from .paired_statistics import timing
 
 # The matrix product that bounds a workload, by the dtype of its inputs: float32 may use TF32 at best.
@@ -142,13 +142,11 @@ def _time(
     return replace(timing(label(config), parent, twin, candidate), clocks=flush.clocks), checked
 
 
-def arms(workload: ModuleType, modules: Sequence[ModuleType], config: Config) -> list[Run]:
-    """What runs each module, on inputs of its own: kernels that are timed beside each other share no memory."""
-
-    def ready(module: ModuleType) -> Run:
-        return partial(workload.run, module, workload.make_inputs(config, "cuda", SEEDS[0]))
-
-    return windows(ready, modules)
+def arms(workload: ModuleType, modules: Sequence[ModuleType], config: Config) -> list[Turns[dict[str, object]]]:
+    """What runs each module on a configuration's inputs."""
+    return by_turns(
+        [partial(workload.run, module) for module in modules], lambda: workload.make_inputs(config, "cuda", SEEDS[0])
+    )
 
 
 def _matrix_dtypes(workload: ModuleType) -> set[torch.dtype]:

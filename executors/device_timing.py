@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import torch
 
@@ -30,7 +30,7 @@ MOST_FLUSHES = 256  # in front of a sample, about 12 ms
 MEMORY_SHARE = 0.1  # of the free memory, for the inputs of these runs
 QUEUED_CYCLES = 2_000_000  # about 1 ms in which the host gets ahead of the GPU
 Run = Callable[[], object]
-Version = TypeVar("Version")
+Inputs = TypeVar("Inputs")
 
 
 @dataclass(frozen=True)
@@ -42,33 +42,44 @@ class Budget:
     seconds: float = 0.8
 
 
-@dataclass(frozen=True)
-class Window:
-    """Runs that are timed as one, each on inputs of its own: the last finds L2 as cold as the first."""
+@dataclass
+class Turns(Generic[Inputs]):
+    """One version of a kernel on the inputs of all that it is timed beside, those of one after the other.
 
-    runs: tuple[Run, ...]
+    Where inputs lie makes a kernel of 3 us up to 5 % slower, one of 6 us 0.5 % (H200, 2026-12-01). Who gets which is
+    drawn anew for every round, so that this is noise, and charged to no version. Those of one window differ: its last
+    run finds L2 as cold as the first.
+    """
+
+    run: Callable[[Inputs], object]
+    pools: list[list[Inputs]]
+    place: int
+    round: int = 0
 
     def __call__(self) -> None:
-        for run in self.runs:
-            run()
+        drawn = random.Random(self.round).sample(self.pools, len(self.pools))[self.place]
+        self.round += 1
+        for inputs in drawn:
+            self.run(inputs)
 
 
-def windows(ready: Callable[[Version], Run], versions: Sequence[Version]) -> list[Run]:
-    """A run of each version, made `ready` with inputs of its own; a `Window` of them where one takes microseconds.
+def by_turns(versions: Sequence[Callable[[Inputs], object]], make: Callable[[], Inputs]) -> list[Turns[Inputs]]:
+    """The versions ready to be timed beside each other, on as many inputs of `make` as there are versions.
 
-    All windows have as many runs: what one costs beside its kernel is charged to every version alike.
+    Where one takes microseconds, each runs on several in a window: as often as the others, so that what a window costs
+    beside its kernels is charged to all alike.
     """
     before = torch.cuda.memory_allocated()
-    first = [ready(version) for version in versions]
+    pools = [[make()] for _ in versions]
     needed = max(1, torch.cuda.memory_allocated() - before)
-    times, host = zip(*map(_queued_ms, first), strict=True)
+    arms = [Turns(version, pools, place) for place, version in enumerate(versions)]
+    times, host = zip(*map(_queued_ms, arms), strict=True)
     fit = 1 + int(MEMORY_SHARE * torch.cuda.mem_get_info()[0] / needed)
     most = min(MOST_RUNS, fit, int(LONGEST_MS / max(times)), int(HOST_MS / max(host)))
     count = 1 if min(times) >= SHORT_MS else max(1, min(most, math.ceil(SAMPLE_MS / min(times))))
-    if count == 1:
-        return first
-    more = [[ready(version) for _ in range(count - 1)] for version in versions]
-    return [Window((one, *others)) for one, others in zip(first, more, strict=True)]
+    for pool in pools:
+        pool += [make() for _ in range(count - 1)]
+    return arms
 
 
 def _queued_ms(run: Run) -> tuple[float, float]:
@@ -137,7 +148,7 @@ def _block(arms: Sequence[Run], rounds: int, random_order: random.Random, flush:
             samples[arm].append(_sample(arms[arm], flush))
     flush.clocks = flush.meter.read()  # while the GPU is busy with what is queued
     torch.cuda.synchronize()
-    counts = [len(arm.runs) if isinstance(arm, Window) else 1 for arm in arms]
+    counts = [len(arm.pools[0]) if isinstance(arm, Turns) else 1 for arm in arms]
     ends = zip(samples, counts, strict=True)
     return [[start.elapsed_time(end) / count for start, end in pairs[1:]] for pairs, count in ends]
 

@@ -1,5 +1,7 @@
 """Races and samples of a bench: recorded and replayed, and what the GPU's child makes of right and wrong racers."""
 
+from functools import partial
+
 import pytest
 
 from kdiag.errors import UsageError
@@ -49,7 +51,8 @@ def test_racers_are_timed_beside_their_parent_in_each_configuration(tmp_path, mo
         "def configs(): return [{}, {}]\ndef make_inputs(*_): pass\ndef run(module, _): return module.MS\n"
     )
     monkeypatch.setattr(device_race, "Flush", lambda: None)
-    monkeypatch.setattr(device_race.device_jobs, "windows", lambda ready, versions: [*map(ready, versions)])
+    by_turns = lambda versions, make: [partial(version, make()) for version in versions]  # noqa: E731
+    monkeypatch.setattr(device_race.device_jobs, "by_turns", by_turns)
     monkeypatch.setattr(device_race, "interleaved", lambda arms, budget, _: [[arm()] * budget.least for arm in arms])
     parent, *racers = map(Source.of, paths)
     heat = device_race.race(device_race.RaceRequest(Workload(described, paths[0], True), parent, tuple(racers), 2.0))

@@ -14,6 +14,7 @@ from kdiag.executors.bench import Source
 from kdiag.executors.correctness.subject import Subject
 from kdiag.executors.device_timing import Budget, Flush, interleaved
 from kdiag.executors.gates.correctness import correctness
+from kdiag.executors.paired_statistics import timing
 from kdiag.records import Clocks
 from kdiag.workload import Workload
 from scaled_vector import WORKLOAD
@@ -89,17 +90,38 @@ def test_a_run_of_microseconds_is_timed_several_times_each_on_inputs_of_its_own(
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (free, 1e9))
     monkeypatch.setattr(device_timing, "time", SimpleNamespace(perf_counter=lambda: card.host_ms / 1e3))
 
-    def ready(version):
-        name = f"{version}{len(made)}"
-        made.append(name)
-        return lambda: card.run(name, *((ms, host) if version == "b" else (longer * ms, 0.01)))
+    def make():
+        made.append(len(made))
+        return made[-1]
 
-    arms = device_timing.windows(ready, ["a", "b"])
+    versions = [
+        lambda number: card.run(f"a{number}", longer * ms, 0.01),
+        lambda number: card.run(f"b{number}", ms, host),
+    ]
+    arms = device_timing.by_turns(versions, make)
     assert len(made) == 2 * runs
-    times = interleaved(arms, Budget(5, 5, 0.1), card)
-    assert times == [pytest.approx([longer * ms] * 5), pytest.approx([ms] * 5)]
-    *_, first, second = re.split("(?:flush )+", " ".join(card.log).removesuffix(" clocks wait"))
-    assert sorted([*first.split(), *second.split()]) == sorted(made), "each once, all of an arm behind one flush"
+    times = interleaved(arms, Budget(20, 20, 0.1), card)
+    assert times == [pytest.approx([longer * ms] * 20), pytest.approx([ms] * 20)]
+    samples = [each.split() for each in re.split("(?:flush )+", " ".join(card.log).removesuffix(" clocks wait"))[-42:]]
+    first, second = ({int(run[1:]) for run in samples[0] + samples[1] if run[0] == name} for name in "ab")
+    assert (first | second, len(first), len(second)) == ({*made}, runs, runs), "in a round each on inputs of its own"
+    taken = [frozenset(int(run[1:]) for run in sample) for sample in samples if sample[0][0] == "a"]
+    assert {*taken} == {frozenset(first), frozenset(second)}, "every version has all of them in its turn"
+
+
+def test_where_inputs_lie_is_charged_to_no_version(monkeypatch):
+    card, places = Card(), iter((0.06, 0.062, 0.065))
+    monkeypatch.setattr(torch.cuda, "Event", card.event)
+    monkeypatch.setattr(torch.cuda, "synchronize", card.synchronize)
+    monkeypatch.setattr(torch.cuda, "_sleep", lambda _: None)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (1e9, 1e9))
+    monkeypatch.setattr(device_timing, "time", SimpleNamespace(perf_counter=lambda: card.host_ms / 1e3))
+    arms = device_timing.by_turns([lambda ms: card.run("kernel", ms)] * 3, lambda: next(places))
+    parent, twin, candidate = interleaved(arms, Budget(100, 100, 0.1), card)
+    timed = timing("", parent, twin, candidate)
+    assert timed.low < 1 < timed.high
+    assert abs(timed.speedup - 1) < 0.01
 
 
 def nvml(error=0, card=b"GPU-7-7", sm=1785, memory=2619):
@@ -143,7 +165,7 @@ def test_what_becomes_wrong_while_it_is_timed_is_wrong(monkeypatch, tmp_path, ri
     for name, stand_in in {
         "Subject": partial(Subject, device="cpu"),
         "Flush": lambda: SimpleNamespace(clocks=None),
-        "windows": lambda ready, versions: [*map(ready, versions)],
+        "by_turns": lambda versions, make: [partial(version, make()) for version in versions],
         "compared": lambda arms, *_: [[arm().numel() for _ in "abc"] for arm in arms],
     }.items():
         monkeypatch.setattr(device_jobs, name, stand_in)

@@ -65,7 +65,7 @@ def beside(request: BesideRequest) -> tuple[Beside, ...]:
     torch.backends.cuda.matmul.allow_tf32 = True
     copy = copy_gbs(flush)
     for config in workload.configs():
-        arms = device_jobs.arms(workload, modules, config)
+        arms: list[Callable[[], object]] = [*device_jobs.arms(workload, modules, config)]
         inputs = workload.make_inputs(config, "cuda", 1)
         arms += [partial(library, inputs)] if library else []
         times = interleaved(arms, Budget(seconds=2.0), flush)
