@@ -56,9 +56,9 @@ def _row(step: Step) -> list[object] | None:
     name: list[object] = [step.optimization, step.variant]
     if step.speedup is not None:
         return [*name, round(step.speedup, 3)]
-    if step.outcome.startswith(("no-op", "wrong")):
-        return [*name, "no-op" if step.outcome.startswith("no-op") else "revert"]
-    return None  # no answer in time, or no memory beside others: of the measurement, not of the edit
+    verdicts = {"no-op": "no-op", "wrong": "revert", "crash: no answer": "crash"}
+    verdict = next((verdict for begin, verdict in verdicts.items() if step.outcome.startswith(begin)), None)
+    return [*name, verdict] if verdict else None  # no memory beside others: of the measurement, not of the edit
 
 
 def main() -> None:
