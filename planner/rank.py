@@ -186,6 +186,7 @@ def _draft(
         where=None,
         evidence=_evidence(causes, expected.cause),
         explanation=" ".join(filter(None, sentences)),
+        works=expected.works,
     )
 
 

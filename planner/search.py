@@ -32,6 +32,7 @@ def searched(search: Suggestion, among: Sequence[Suggestion]) -> list[Suggestion
 
 def with_search(search: Suggestion, members: Sequence[Suggestion], *, race: bool) -> Suggestion:
     """The search with what its members let expect, each as one more measurement; as it is where none can be applied.
+    That it ends in time is its own affair.
 
     Beside a `race` between them it has no advantage: it is expected to give what the most promising one does.
     """
@@ -51,7 +52,7 @@ def with_search(search: Suggestion, members: Sequence[Suggestion], *, race: bool
         expected_speedup=both.speedup,
         cause=leading.cause,
         evidence=leading.evidence,
-        confidence=leading.confidence,
+        confidence=round(leading.confidence * search.works, 3),
         explanation=f"{search.explanation} {said}",
     )
 

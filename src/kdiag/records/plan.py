@@ -86,7 +86,9 @@ class ExpectedSpeedup:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A ranked entry of a plan. `proposal` is None for an optimization without executor."""
+    """A ranked entry of a plan. `proposal` is None for an optimization without executor. `works`, a part of `confidence`,
+    is the probability that it comes to a measurement.
+    """
 
     rank: int
     optimization: str
@@ -103,6 +105,7 @@ class Suggestion:
     evidence: tuple[Evidence, ...]
     explanation: str
     proposal: Proposal | None = None
+    works: float = 1.0
 
 
 def parts(optimization: str, variant: str) -> tuple[tuple[str, str], ...]:
