@@ -2,9 +2,11 @@
 
 import json
 import lzma
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import geometric_mean
+from typing import Any
 
 from ranking.columns import column, rows
 
@@ -16,6 +18,7 @@ from kdiag.loop.findings import Findings, gather
 from kdiag.records import ConfigurationTiming, Observations
 
 ROOT = Path(__file__).parents[2]
+ENDS = ("low", "high")
 EXAMPLES = ("softmax", "rms_norm", "matmul_bf16", "matmul_fp32", "vector_add")
 
 
@@ -78,10 +81,15 @@ def folders() -> list[Path]:
 
 def write(path: Path, measured: Measurements) -> None:
     """Write as columns of few digits, compressed if the name ends in .xz. Left out are sentences after an outcome's first,
-    and a candidate's time, which nobody asks for: `read` takes it for the parent's over the speed-up.
+    and a candidate's time, which nobody asks for: `read` takes it for the parent's over the speed-up. An interval is
+    written as shares of the speed-up.
     """
     measured = replace(measured, kernels=tuple(map(_first_sentences, measured.kernels)))
-    text = json.dumps(column([_brief(encode(measured))]), separators=(",", ":")).encode()
+    brief = _brief(encode(measured))
+    for timing in _timings(brief):
+        timing |= {end: round(timing[end] / timing["speedup"], 3) for end in ENDS}
+        timing["noise_floor"] = float(f"{timing['noise_floor']:.1g}")
+    text = json.dumps(column([brief]), separators=(",", ":")).encode()
     path.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME) if path.suffix == ".xz" else text)
 
 
@@ -89,7 +97,7 @@ def _first_sentences(found: KernelSteps) -> KernelSteps:
     return replace(found, steps=tuple(replace(s, outcome=s.outcome.partition(". ")[0]) for s in found.steps))
 
 
-def _brief(value: object, digits: int = 4) -> object:
+def _brief(value: Any, digits: int = 4) -> Any:
     """The value without long texts and digits that say nothing: but for the speed-up three of a timing."""
     if isinstance(value, dict):
         fewer = {"timings": 3, "speedup": 4}
@@ -103,6 +111,11 @@ def _brief(value: object, digits: int = 4) -> object:
 def read(path: Path) -> Measurements:
     data = path.read_bytes()
     (measured,) = rows(json.loads(lzma.decompress(data) if path.suffix == ".xz" else data))
-    for timing in (each for kernel in measured["kernels"] for step in kernel["steps"] for each in step["timings"]):
+    for timing in _timings(measured):
+        timing |= {end: timing[end] * timing["speedup"] for end in ENDS}
         timing["candidate_ms"] = timing["parent_ms"] / timing["speedup"]
     return decode(Measurements, measured)
+
+
+def _timings(measured: Any) -> Iterator[dict[str, Any]]:
+    return (each for kernel in measured["kernels"] for step in kernel["steps"] for each in step["timings"])
