@@ -67,11 +67,10 @@ def expected_best(members: Sequence[Member]) -> float:
 
     Each is off what is expected of it by a quarter of its interval (its standard deviation), however the others are:
     variants of one optimization differ more among themselves than one of them from kernel to kernel. What does not act
-    changes nothing.
+    changes nothing, and none does more than the highest end of all intervals, which no roof forbids.
     """
     spread = [(acts, *_normal(member)) for member, acts in members]
-    most = max(mid + 4 * deviation for _, mid, deviation in spread)
-    step = max(most, 0.0) / STEPS
+    step = max(0.0, *(math.log(member.expected_speedup.high) for member, _ in members)) / STEPS
     # The mean of what is never negative is the integral of the probability that it is larger.
     return step * sum(
         1 - math.prod(1 - acts * (1 - NormalDist(mid, deviation).cdf(x)) for acts, mid, deviation in spread)
