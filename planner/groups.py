@@ -89,10 +89,17 @@ class Candidate:
     def works(self) -> float:
         """The probability that this very variant comes to a measurement: no-ops, crashes and wrong results of similar
         kernels lower it, as if one trial had succeeded before them. Once it is compiled to code of its own, no-ops of
-        other kernels say nothing more.
+        other kernels say nothing more; nor do failures of a kind where all that failed have what this kernel has not, as
+        matrix products have, which are searched for too long.
         """
         exact = [trial for trial in self.trials if self._same(trial)]
         exact = [trial for trial in exact if not (self.case.compiled and trial.verdict == "no-op")]
+        failed: dict[str, list[set[str]]] = {}
+        for trial in exact:
+            if trial.speedup is None:
+                failed.setdefault(trial.verdict, []).append(set(trial.features))
+        elsewhere = {kind for kind, had in failed.items() if not set.intersection(*had) <= {*self.case.features}}
+        exact = [trial for trial in exact if trial.speedup is not None or trial.verdict not in elsewhere]
         done = sum(self._alike(trial) for trial in exact if trial.speedup is not None)
         return (1 + done) / (1 + sum(map(self._alike, exact)))
 

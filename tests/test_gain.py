@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kdiag.planner.gain import expectation
 from kdiag.planner.graph import build
-from kdiag.planner.groups import Circumstances
+from kdiag.planner.groups import Candidate, Circumstances
 from kdiag.planner.shrinkage import NO_EFFECT, Figure, shrunk
 from kdiag.records import Cause, Effect
 from kdiag.rules.load_causes import load_causes
@@ -116,3 +116,16 @@ def test_no_ops_of_other_kernels_do_not_count_against_code_that_is_no_no_op():
     unknown = find(plan(hint, **inputs), "hints", "occupancy=8")
     known = plan(hint, **inputs, parent=compiled("p"), compilations={hint.source: compiled("c")})
     assert find(known, "hints", "occupancy=8").confidence > 2 * unknown.confidence
+
+
+def test_failures_count_where_a_kernel_has_what_all_that_failed_have():
+    def works(*features, kinds=(("mma", "loads"), ("mma", "stores"))):
+        failed = [replace(t, speedup=None, verdict="crash", features=kind) for kind in kinds for t in many(3, 1.0)]
+        case = Circumstances("sm_90", (), features, tuple(failed))
+        return Candidate(build(load(), load_causes()), load()["H"], "all", case).works()
+
+    assert works("loads", "stores") == 1.0
+    assert works("mma", "loads") < 0.5
+    assert (
+        works("mma", "loads", kinds=(("loads",), ("mma", "loads"))) < works("loads", kinds=(("mma", "loads"),)) == 1.0
+    )
