@@ -1,10 +1,9 @@
 """Is the first suggestion right? Scores three orders of steps by what every step did on the GPU.
 
-    PYTHONPATH=src:benchmarks python benchmarks/ranking/score.py STEPS.json.xz [--leave-out]
+    PYTHONPATH=src:benchmarks python benchmarks/ranking/score.py STEPS.json.xz
 
 kdiag's plan is made anew from what was counted before any edit, so that a change of rules can be judged without a GPU;
-of the trials that kdiag brings along those of the kernel itself are hidden from it. With --leave-out the playbook's gains
-that were measured on it, alone or among others, are hidden as well.
+of the trials that kdiag brings along those of the kernel itself are hidden from it.
 The other two orders are the published playbook's, A to J, and that of the optimization loop's tiers by class of
 bottleneck; within an optimization both take the variant that its edit offers first. An order skips what turns out a
 no-op, as every tool with a compiler can, kdiag's also what spills. The best single step is that of all steps measured, or to leave the kernel alone.
@@ -12,33 +11,26 @@ no-op, as every tool with a compiler can, kdiag's also what spills. The best sin
 
 import argparse
 import math
-import re
 import statistics
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
-from unittest.mock import patch
 
 from ranking.records import KernelSteps, Measurements, read
 
 from kdiag.loop import headroom
 from kdiag.loop.candidates import PlanRequest, plan
 from kdiag.loop.racing import MOST
-from kdiag.planner import graph
 from kdiag.planner.order import tier_order
 from kdiag.records import Diagnosis, Suggestion
-from kdiag.rules import load_playbook, load_start_values
-from kdiag.rules.load_playbook import Edge, Gain, Treat
+from kdiag.rules import load_start_values
 
 PLAYBOOK = "ABCDEFGHIJ"
 INVERSES = ("gather-scatter", "one-item-per-block", "freeze")  # which the published playbook does not know
 REPEATS = "no-op: the machine code of "  # and another step's name, or "the parent"
 CLOSE = 0.95  # of the best step's speed-up
 Order = Sequence[Suggestion]
-Record = TypeVar("Record", Treat, Edge)
 
 
 @dataclass(frozen=True)
@@ -88,28 +80,6 @@ def _as_measured(order: Order, found: KernelSteps) -> list[Suggestion]:
         optimization, variant = names.get(_pair(each), _pair(each))
         named.setdefault((optimization, variant), replace(each, optimization=optimization, variant=variant))
     return list(named.values())
-
-
-@contextmanager
-def left_out(kernel: str) -> Iterator[None]:
-    """The playbook without the gains whose source names the kernel."""
-
-    def hidden(gain: Gain) -> bool:
-        return gain.n > 0 and set(kernel.split("_")) <= set(re.findall("[a-z0-9]+", gain.source.lower()))
-
-    def rest(one: Record) -> Record:
-        return replace(one, gains={target: gain for target, gain in one.gains.items() if not hidden(gain)})
-
-    book = {
-        name: replace(
-            each, treats=tuple(t for t in map(rest, each.treats) if t.gains), edges=tuple(map(rest, each.edges))
-        )
-        for name, each in load_playbook.load().items()
-    }
-    with patch.object(load_playbook, "load", lambda: book):
-        graph.bundled.cache_clear()
-        yield
-    graph.bundled.cache_clear()
 
 
 def score(order: Order, measured: Mapping[tuple[str, str], float]) -> Score:
@@ -195,14 +165,12 @@ def report(measured: Measurements, known: Mapping[str, dict[str, Score]]) -> str
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("steps", type=Path)
-    parser.add_argument("--leave-out", action="store_true")
     options = parser.parse_args()
     measured, known = read(options.steps), {}
     with tempfile.TemporaryDirectory(prefix="kdiag-ranking-") as scratch:
         for each in measured.kernels:
             name = Path(each.folder).name
-            with left_out(name) if options.leave_out else nullcontext():
-                known[each.folder] = scores(each, Path(scratch) / name)
+            known[each.folder] = scores(each, Path(scratch) / name)
     print(report(measured, known))
 
 

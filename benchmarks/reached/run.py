@@ -4,7 +4,7 @@
 
 The sweep is the best single step of `ranking/steps.json.xz`; of kernels named after --pairs it is the best that one or
 two edits in a row make, each of which is checked and timed here. The results are then timed in one process. The kernel's
-own trials are hidden from the planner. Journals are kept beside OUT. `table.py` prints the result.
+own trials are hidden from the planner. Journals are kept beside OUT; what comes of each kernel is printed as Markdown.
 """
 
 import argparse
@@ -144,11 +144,28 @@ def main() -> None:
             options.out.write_text(
                 json.dumps({"gpu": gpu.name, "date": time.strftime("%Y-%m-%d"), "kernels": encode(reached)})
             )
-            ms = ", ".join(" ".join(f"{each:.4f}" for each in row.ms) for row in found.rows)
-            print(
-                f"{folder.name}: auto {found.auto.seconds:.0f} s {found.auto.steps}; sweep {found.sweep.steps}; {ms}",
-                flush=True,
-            )
+            print("\n".join(_lines(found)), flush=True)
+
+
+def _lines(found: Reached) -> list[str]:
+    """A line for each configuration; what concerns the whole kernel stands in the first."""
+    sweep = f"{found.sweep.seconds:.0f} s, {found.sweep.tried} {'of one or two edits' if found.pairs else 'steps'}"
+    whole, rows = [found.kernel, ", ".join(found.auto.steps) or "-", f"{found.auto.seconds:.0f} s", sweep], list[str]()
+    for row in found.rows:
+        name, kept, auto, swept = whole if not rows else [""] * 4
+        before, ours, best = row.ms
+        library = f"{row.library_ms / ours:.2f}" if row.library_ms else "-"
+        after = f"{ours:.4f} ms ± {100 * row.spread[1]:.1f} %"
+        cells = [name, f"{before:.4f} ms", after, f"{before / ours:.2f}x", kept, _share(row), f"{best / ours:.2f}"]
+        rows.append(f"| {' | '.join([*cells, library, auto, swept])} |")
+    return rows
+
+
+def _share(row: Beside) -> str:
+    """The share of what was measured in the same process, by whichever of the two takes longer."""
+    copy = row.moved / row.copy_gbs / 1e6
+    matrix = row.operations / row.matrix_tflops / 1e9 if row.matrix_tflops else 0.0
+    return f"{100 * max(copy, matrix) / row.ms[1]:.0f} % of {'copy' if copy >= matrix else 'matrix'}"
 
 
 if __name__ == "__main__":
