@@ -46,6 +46,14 @@ def device(monkeypatch):
     )
 
 
+@pytest.fixture
+def hearing():
+    """Ctrl-C is heard, also where the tests run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.usefixtures("device")
 def test_each_fault_of_a_candidate_is_its_own_and_the_next_one_runs(tmp_path, capsys, monkeypatch):
     made, propose = made_in(tmp_path), Mock(side_effect=registry.propose)
@@ -128,7 +136,7 @@ def as_pair(suggestion):
     return replace(suggestion, optimization="H+B", variant=made.name, explanation=WHY, proposal=proposal)
 
 
-@pytest.mark.usefixtures("device")
+@pytest.mark.usefixtures("device", "hearing")
 def test_what_was_decided_before_an_interrupt_is_left_with_the_reason_for_a_pair(tmp_path, capsys, monkeypatch):
     made, trial, notes = replace(made_in(tmp_path), run_dir=tmp_path / "run 2"), DeviceBench.trial, []
     (made.root / "softmax.py").chmod(0o444)
