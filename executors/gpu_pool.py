@@ -103,9 +103,9 @@ def joined(answers: Sequence[Measured | Died], times: str) -> Measured | Died:
 
     What is known once of a card is that of the first GPU.
     """
-    whole = [answer for answer in answers if not isinstance(answer, Died)]
-    if len(whole) < len(answers):
-        return next(answer for answer in answers if isinstance(answer, Died))
+    whole = _whole(answers)
+    if isinstance(whole, Died):
+        return whole
     rows = [row for answer in whole for row in getattr(answer, times)]
     changes: dict[str, Any] = {
         "checks": tuple(check for answer in whole for check in answer.checks),
@@ -116,8 +116,14 @@ def joined(answers: Sequence[Measured | Died], times: str) -> Measured | Died:
 
 def one_heat(answers: Sequence[tuple[int, Speedups] | Died]) -> tuple[int, Speedups] | Died:
     """A heat whose configurations were timed on several GPUs: the fewest rounds, and every racer's ratios in a row."""
-    whole = [answer for answer in answers if not isinstance(answer, Died)]
-    if len(whole) < len(answers):
-        return next(answer for answer in answers if isinstance(answer, Died))
+    whole = _whole(answers)
+    if isinstance(whole, Died):
+        return whole
     racers = zip(*(speedups for _, speedups in whole), strict=True)
     return min(rounds for rounds, _ in whole), tuple(tuple(chain.from_iterable(parts)) for parts in racers)
+
+
+def _whole(answers: Sequence[Answer | Died]) -> list[Answer] | Died:
+    """All answers, or the first that died."""
+    whole = [answer for answer in answers if not isinstance(answer, Died)]
+    return whole if len(whole) == len(answers) else next(answer for answer in answers if isinstance(answer, Died))

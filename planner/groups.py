@@ -145,7 +145,7 @@ class Candidate:
             return float(_knobs(trial.variant) == _knobs(self.variant))
         mine, other = math.log2(one.growth), math.log2(two.growth)
         grids = {one.grid, two.grid} - {""}
-        if _hints(trial.variant) != _hints(self.variant) or len(grids) > 1 or mine * other < 0:
+        if hints_of(trial.variant) != hints_of(self.variant) or len(grids) > 1 or mine * other < 0:
             return 0.0
         return 1 / (1 + abs(mine - other))
 
@@ -184,7 +184,7 @@ def _knobs(variant: str) -> frozenset[str]:
     return frozenset(setting.partition("=")[0] for setting in variant.split(","))
 
 
-def _hints(variant: str) -> frozenset[str]:
+def hints_of(variant: str) -> frozenset[str]:
     """The hints among the settings of a variant, with their values."""
     return frozenset(setting for setting in variant.split(",") if setting.startswith(HINTS))
 

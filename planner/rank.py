@@ -66,10 +66,7 @@ def rank(inputs: PlanInputs) -> tuple[Suggestion, ...]:
     causes = known_causes(inputs.diagnosis, inputs.parent)
     duplicates = _duplicates(inputs)
     drafts = [_suggest(inputs, playbook[p.variant.optimization], p, causes, duplicates) for p in inputs.proposals]
-    found = [with_search(draft, searched(draft, drafts), race=inputs.race) for draft in drafts]
-    if inputs.race:  # no search gives more than the best of its list, and none comes before it
-        found = [min(pair, key=lambda each: each.expected_speedup.mid) for pair in zip(drafts, found, strict=True)]
-    drafts = found
+    drafts = [with_search(draft, searched(draft, drafts), race=inputs.race) for draft in drafts]
     proposed = {proposal.variant.optimization for proposal in inputs.proposals}
     drafts += [_without_executor(inputs, o, causes) for o in playbook.values() if o.id not in proposed]
     known = any(cause.id != "unknown" for cause in causes)

@@ -15,9 +15,9 @@ from kdiag.records import Suggestion
 
 from . import graph as rules
 from .gain import time_saved
+from .groups import hints_of
 from .shrinkage import Estimate, Figure, shrunk
 
-HINT = "num_worker_warps"  # which a tile size may set beside itself, so that it does not spill
 NARROWEST, STEPS = 0.005, 100  # of a logarithm of a speed-up; of the integral
 Member = tuple[Suggestion, float]
 
@@ -27,14 +27,15 @@ def searched(search: Suggestion, among: Sequence[Suggestion]) -> list[Suggestion
     edges = [edge for source, edge in rules.relations(rules.bundled(), "searches") if source == search.optimization]
     wanted = {edge.optimization for edge in edges if edge.variant == search.variant}
     found = [each for each in among if each.optimization in wanted]
-    return found if "hints" in wanted else [each for each in found if HINT not in each.variant]
+    return found if "hints" in wanted else [each for each in found if not hints_of(each.variant)]
 
 
 def with_search(search: Suggestion, members: Sequence[Suggestion], *, race: bool) -> Suggestion:
     """The search with what its members let expect, each as one more measurement; as it is where none can be applied.
     That it ends in time is its own affair.
 
-    Beside a `race` between them it has no advantage: it is expected to give what the most promising one does.
+    Beside a `race` between them it has no advantage: it gives no more than the most promising one does, and less where
+    less was expected of it alone.
     """
     known = [member for member in members if member.applicable]
     if not known:
@@ -47,7 +48,7 @@ def with_search(search: Suggestion, members: Sequence[Suggestion], *, race: bool
     most = max(math.log(member.expected_speedup.high) for member in known)
     both = shrunk([Figure(0.0, best, max(best, most), 1.0 if race else len(known))], Estimate(low, mid, high))
     said = f"The best of the {len(known)} candidates that it searches is expected to give {math.exp(best):.2f}x."
-    return replace(
+    found = replace(
         search,
         expected_speedup=both.speedup,
         cause=leading.cause,
@@ -55,6 +56,7 @@ def with_search(search: Suggestion, members: Sequence[Suggestion], *, race: bool
         confidence=round(leading.confidence * search.works, 3),
         explanation=f"{search.explanation} {said}",
     )
+    return min(search, found, key=lambda each: each.expected_speedup.mid) if race else found
 
 
 def likeliest(members: Sequence[Member]) -> float:

@@ -51,8 +51,7 @@ def test_racers_are_timed_beside_their_parent_in_each_configuration(tmp_path, mo
         "def configs(): return [{}, {}]\ndef make_inputs(*_): pass\ndef run(module, _): return module.MS\n"
     )
     monkeypatch.setattr(device_race, "Flush", lambda: None)
-    by_turns = lambda versions, make: [partial(version, make()) for version in versions]  # noqa: E731
-    monkeypatch.setattr(device_race.device_jobs, "by_turns", by_turns)
+    monkeypatch.setattr(device_race.device_jobs, "by_turns", lambda each, make: [partial(one, make()) for one in each])
     monkeypatch.setattr(device_race, "interleaved", lambda arms, budget, _: [[arm()] * budget.least for arm in arms])
     parent, *racers = map(Source.of, paths)
     heat = device_race.race(device_race.RaceRequest(Workload(described, paths[0], True), parent, tuple(racers), 2.0))
