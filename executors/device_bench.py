@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 PROBE_S = 120.0  # the first child also waits for the server's `import torch`
 # Racers whose checks share the card, on half of the cores: most of a check is compiling, and the rest is memory.
 CHECKED_AT_ONCE = 8
+SEARCH = re.compile(r"\b(exhaustive_search|autotune_launch)\(")
 # Where the report will be, and who writes it.
 Profiler = tuple["tempfile.TemporaryDirectory[str]", Waiting | NoCounters]
 
@@ -50,6 +52,7 @@ class DeviceBench:
     timeout_s: float = 120.0
     gpus: tuple[Executor, ...] = ()
     _admitted: set[str] = field(init=False, default_factory=set)
+    _searched: set[str] = field(init=False, default_factory=set)
     _profilers: dict[str, Profiler] = field(init=False, default_factory=dict)
 
     def gpu(self) -> Gpu | None:
@@ -92,6 +95,7 @@ class DeviceBench:
     def trial(self, parent: Path, candidate: Path) -> Trial | Died:
         from . import device_jobs
 
+        self._compile([candidate])
         requests = [
             device_jobs.TrialRequest(part, Source.of(parent), Source.of(candidate), frozenset(self._admitted))
             for part in gpu_pool.parts(self.workload, len(self.gpus))
@@ -106,6 +110,7 @@ class DeviceBench:
         """
         from . import device_jobs
 
+        self._compile(candidates)
         requests = [device_jobs.TrialRequest(self.workload, Source.of(parent), Source.of(one)) for one in candidates]
         cores = (os.cpu_count() or 1) // max(1, len(self.gpus))
         at_once = max(1, min(CHECKED_AT_ONCE, cores // 2))
@@ -115,6 +120,12 @@ class DeviceBench:
             isolate.run(device_jobs.check, request, timeout_s=self.timeout_s) if retry else answer
             for request, answer, retry in zip(requests, answers, again, strict=True)
         )
+
+    def _compile(self, candidates: Sequence[Path]) -> None:
+        """See `compile_searches`; each candidate once."""
+        new = [each for path in candidates if (each := Source.of(path)).hash not in self._searched]
+        self._searched.update(each.hash for each in new)
+        compile_searches(self.workload, new, self.timeout_s)
 
     def race(self, parent: Path, candidates: Sequence[Path], slower_pct: float) -> Heat | Died:
         """Time the candidates interleaved with `parent`: what one of them breaks ends the race.
@@ -141,6 +152,16 @@ class DeviceBench:
         """Sample the counters of `kernel` in the first configuration while it is launched over and over."""
         answer = sample(sampling_of(self.workload, source, kernel))
         return Died("error", answer.reason) if isinstance(answer, NoCounters) else Counters(answer.observations)
+
+
+def compile_searches(workload: Workload, sources: Sequence[Source], timeout_s: float) -> None:
+    """Fill cuTile's cache with what the sources search, on half of the cores. What fails here will say so when it is checked."""
+    from . import device_jobs
+
+    cores = max(1, (os.cpu_count() or 1) // 2)
+    searching = [each for each in sources if SEARCH.search(each.path.read_text(encoding="utf-8"))]
+    requests = [device_jobs.ShareRequest(workload, each, n, cores) for each in searching for n in range(cores)]
+    isolate.run_all(device_jobs.compile_share, requests, at_once=cores, timeout_s=timeout_s)
 
 
 def choose_gpus(selection: str, workload: Workload) -> tuple[tuple[str, ...], Gpu]:

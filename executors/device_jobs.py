@@ -8,6 +8,7 @@ from types import ModuleType
 
 import torch
 
+from kdiag.cutile.hooks import launching_through
 from kdiag.records import STAGES, ConfigurationCheck, ConfigurationTiming, Gpu, NotEvaluated
 from kdiag.workload import Workload, load_kernel, load_part
 
@@ -15,6 +16,7 @@ from .bench import Baseline, ConfigurationBaseline, Source, Trial
 from .correctness import stages
 from .correctness.controls import prove
 from .correctness.judging import label
+from .correctness.searches import Share
 from .correctness.subject import SEEDS, Config, Subject
 from .device_timing import Budget, Flush, Turns, by_turns, compared, copy_gbs, interleaved, matrix_tflops, shortest_ms
 from .paired_statistics import timing
@@ -37,6 +39,16 @@ class TrialRequest:
     parent: Source
     candidate: Source
     admitted: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class ShareRequest:
+    """Of what `source` searches every `of`-th configuration, from number `first` on."""
+
+    workload: Workload
+    source: Source
+    first: int
+    of: int
 
 
 def probe(_: None) -> Gpu | None:
@@ -80,6 +92,16 @@ def survey(request: BaselineRequest) -> tuple[ConfigurationCheck | NotEvaluated,
     """Try the unedited kernel in all that is not required of it."""
     workload, module = loaded(request.workload, request.source)
     return tuple(stages.survey(stages.beyond(Subject(workload)), module))
+
+
+def compile_share(request: ShareRequest) -> None:
+    """Launch a share of what is searched where it will be timed, so that cuTile's cache holds it: the search of a process
+    compiles one configuration after the other.
+    """
+    workload, module = loaded(request.workload, request.source)
+    with launching_through(Share(first=request.first, of=request.of)):
+        for config in workload.configs():
+            workload.run(module, workload.make_inputs(config, "cuda", SEEDS[0]))
 
 
 def check(request: TrialRequest) -> Trial:

@@ -21,7 +21,7 @@ from .forecast import Forecast, forecast
 from .gain import Expectation, after_kept, cost, expectation, limited, with_forecast
 from .groups import Circumstances
 from .order import Tiers, sort_key, tier_order
-from .search import searched, with_search
+from .search import searched, searches, with_search
 
 # What a compiler remark proves of the unedited kernel is surer than what a profile suggests.
 PROVEN_BY_COMPILER = 0.9
@@ -71,8 +71,8 @@ def rank(inputs: PlanInputs) -> tuple[Suggestion, ...]:
     drafts += [_without_executor(inputs, o, causes) for o in playbook.values() if o.id not in proposed]
     known = any(cause.id != "unknown" for cause in causes)
     tiers = inputs.tiers.order if inputs.tiers else None if known else tier_order(inputs.diagnosis)
-    searches = {source for source, _ in rules.relations(rules.bundled(), "searches")}  # held again in every process
-    cost_s = {o.id: o.cost_s * (inputs.runs if o.id in searches else 1) for o in playbook.values()}
+    again = searches()  # in every process
+    cost_s = {o.id: o.cost_s * (inputs.runs if o.id in again else 1) for o in playbook.values()}
     ordered = sorted(drafts, key=lambda draft: sort_key(draft, cost_s[draft.optimization], tiers))
     return tuple(replace(draft, rank=number) for number, draft in enumerate(ordered, start=1))
 

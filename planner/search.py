@@ -22,6 +22,17 @@ NARROWEST, STEPS = 0.005, 100  # of a logarithm of a speed-up; of the integral
 Member = tuple[Suggestion, float]
 
 
+def searches() -> frozenset[str]:
+    """The optimizations that search what others would set."""
+    return frozenset(source for source, _ in rules.relations(rules.bundled(), "searches"))
+
+
+def racers(first: Suggestion, among: Sequence[Suggestion]) -> list[Suggestion]:
+    """Which of these may race beside the first: searches race each other, as what they search races for itself."""
+    kind = first.optimization in searches()
+    return [each for each in among if (each.optimization in searches()) == kind]
+
+
 def searched(search: Suggestion, among: Sequence[Suggestion]) -> list[Suggestion]:
     """What this one would try; nothing where it is no search. One over tile sizes alone leaves out what sets a hint, too."""
     edges = [edge for source, edge in rules.relations(rules.bundled(), "searches") if source == search.optimization]

@@ -14,6 +14,7 @@ from typing import Literal, cast, get_args
 from kdiag.records import Prediction, Suggestion, parts
 
 from . import graph as rules
+from .search import racers
 
 State = Literal[
     "open", "not-applicable", "no-op", "kept", "reverted", "inconclusive", "crashed", "ready", "blocked", "outraced"
@@ -83,14 +84,13 @@ class PriorityTree:
         supported = {prediction.cause} if prediction.conclusion == "supported" else set()
         return replace(self, refuted=self.refuted - supported)
 
-    def siblings(self, suggestion: Suggestion) -> tuple[Suggestion, ...]:
-        """The open variants of the suggestion's optimization in the order of their rank, itself among them.
+    def rivals(self, suggestion: Suggestion) -> list[Suggestion]:
+        """What may race against the suggestion: what is open in the order of its rank, itself among it.
 
-        Those for a refuted cause are not raced beside the others: they wait until nothing else is open.
+        What is refuted or lowered does not race beside what is not: it waits.
         """
-        refuted = suggestion.cause in self.refuted
-        same = (each for each in self.open() if each.optimization == suggestion.optimization)
-        return tuple(each for each in same if refuted or each.cause not in self.refuted)
+        waits = self._priority(suggestion)[:2]
+        return racers(suggestion, [each for each in self.open() if self._priority(each)[:2] == waits])
 
     def merge(self, suggestions: tuple[Suggestion, ...]) -> PriorityTree:
         """The tree with the suggestions of a new plan; what was tried keeps its state, even if no longer suggested."""

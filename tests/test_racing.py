@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from kdiag.executors.bench import Trial
+from kdiag.executors.bench import Heat, Trial
 from kdiag.executors.halving import FIRST_ROUNDS, ROUNDS, halved
 from kdiag.isolate import Died
 from kdiag.loop.racing import race
@@ -81,8 +81,17 @@ def test_one_that_is_slower_somewhere_does_not_win_by_its_mean():
 def test_a_faster_loser_that_turns_another_knob_stays_open():
     result, _ = run(occupancy_2=(1.1,), ctas_2=(1.05,), occupancy_4=(1.05,), warps_8=(0.9,))
     assert result.winner.variant == "occupancy=2"
-    assert set(result.closed) == {"occupancy=4", "warps=8"}
-    assert set(run(exp2=(1.2,), division=(1.1,))[0].closed) == {"division"}
+    assert set(result.closed) == {("G", "occupancy=4"), ("G", "warps=8")}
+    assert set(run(exp2=(1.2,), division=(1.1,))[0].closed) == {("G", "division")}
+
+
+def test_a_faster_loser_of_another_optimization_stays_open():
+    racers = [suggest(1, "G", "tile=64"), suggest(2, "H", "all"), suggest(3, "E", "loads=4")]
+    speeds = {"tile_64": (1.3,), "all": (1.1,), "loads_4": (0.9,)}
+    heat = Heat(tuple(speeds.values()), (ROUNDS,) * 3)
+    result = race(racers, lambda racers: check(racers, speeds), lambda _: heat, 2.0)
+    assert result.winner is racers[0]
+    assert result.closed == {("E", "loads=4"): "lost a race to G tile=64: 0.900x of its parent in 16 rounds"}
 
 
 def test_one_that_dies_alone_does_not_end_the_race():

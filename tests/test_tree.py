@@ -81,11 +81,19 @@ def test_lowered_and_refuted_come_later_but_are_not_lost():
     ]
 
 
-def test_a_variant_for_a_refuted_cause_is_not_raced_beside_the_others():
-    others = (suggest(8, "G", "tile=64", cause="tensor-pipe"), suggest(9, "G", "tile=32", cause="tensor-pipe"))
-    tree = from_suggestions((*PLAN, *others)).refute("tile-too-small")
-    assert [s.variant for s in tree.siblings(others[0])] == ["tile=64", "tile=32"]
-    assert [s.variant for s in tree.siblings(PLAN[1])] == ["tile=64", "tile=32", "tile=2048", "tile=1024"]
+def test_what_waits_is_not_raced_beside_the_others():
+    other = suggest(8, "G", "tile=64", cause="tensor-pipe")
+    tree = from_suggestions((*PLAN, other)).refute("tile-too-small").lower_priority("A")
+    assert [s.variant for s in tree.rivals(other)] == ["all", "tile=64"]
+    assert [s.variant for s in tree.rivals(PLAN[3])] == ["tile-load-store", "gather-scatter"]
+    assert [s.variant for s in tree.rivals(PLAN[1])] == ["tile=2048", "tile=1024"]
+
+
+def test_a_search_races_none_but_searches():
+    searches = (suggest(8, "C", "hints"), suggest(9, "C", "tiles"))
+    tree = from_suggestions((*PLAN, *searches))
+    assert [s.variant for s in tree.rivals(searches[1])] == ["hints", "tiles"]
+    assert not {"hints", "tiles"} & {s.variant for s in tree.rivals(PLAN[0])}
 
 
 def test_a_new_plan_keeps_what_was_tried():

@@ -22,7 +22,7 @@ from kdiag import workload as workloads
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import KdiagError
 from kdiag.executors.bench import Counters, Source, Trial
-from kdiag.executors.device_bench import DeviceBench, probe_gpu
+from kdiag.executors.device_bench import DeviceBench, compile_searches, probe_gpu
 from kdiag.executors.device_jobs import TrialRequest, check
 from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.registry import propose
@@ -36,6 +36,7 @@ from kdiag.rules.load_metric_sets import counters, parse_capability
 from kdiag.workload import Workload, source_hash
 
 CHECKED_AT_ONCE, TIMED_AT_ONCE = 12, 10
+SEARCH_S = 120.0  # for all configurations of all searches to compile
 CHECK_S = 60.0  # an edit that tunes at its first call may take longer; it then counts as one that gave no answer
 Outcome = tuple[str, tuple[ConfigurationTiming, ...]]  # as in `Step`
 
@@ -97,7 +98,9 @@ def timed(texts: Sequence[str], source: str, compiler: Compiler) -> dict[str, Ou
     """Check all, several at a time (which also fills the compiler's cache); time those that are right beside `source`."""
     workload, parent = compiler.workload, compiler.path(source)
     assert isinstance(workload, Workload)
-    requests = [TrialRequest(workload, Source.of(parent), Source.of(compiler.path(text))) for text in texts]
+    sources = [Source.of(compiler.path(text)) for text in texts]
+    compile_searches(workload, sources, SEARCH_S)
+    requests = [TrialRequest(workload, Source.of(parent), each) for each in sources]
     wrong = map(_wrong, isolate.run_all(check, requests, at_once=CHECKED_AT_ONCE, timeout_s=CHECK_S))
     found: dict[str, Outcome] = {text: (reason, ()) for text, reason in zip(texts, wrong, strict=True) if reason}
     right = [text for text in texts if text not in found]

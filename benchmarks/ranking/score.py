@@ -23,8 +23,9 @@ from kdiag.loop import headroom
 from kdiag.loop.candidates import PlanRequest, plan
 from kdiag.loop.racing import MOST
 from kdiag.planner.order import tier_order
+from kdiag.planner.search import racers
 from kdiag.records import Diagnosis, Suggestion
-from kdiag.rules import load_start_values
+from kdiag.rules import load_policies, load_start_values
 
 PLAYBOOK = "ABCDEFGHIJ"
 INVERSES = ("gather-scatter", "one-item-per-block", "freeze")  # which the published playbook does not know
@@ -110,10 +111,12 @@ def _applicable(order: Order) -> list[Suggestion]:
 
 
 def _raced(order: Order, measured: Mapping[tuple[str, str], float]) -> list[Suggestion]:
-    """The order after `kdiag auto` has raced the variants of its first step: the fastest of them first."""
-    first = next((s.optimization for s in order if _pair(s) in measured), "")
-    racers = [s for s in order if s.optimization == first and _pair(s) in measured][:MOST]
-    return sorted(racers, key=lambda s: -measured[_pair(s)]) + [s for s in order if s not in racers]
+    """The order after `kdiag auto` has raced those that lead: the fastest of them first."""
+    tried = [s for s in order if _pair(s) in measured]
+    least = load_policies.load("adaptive").least_expected_pct or 0.0
+    worth = [s for s in racers(tried[0], tried) if s.expected_speedup.high >= 1 + least / 100] if tried else []
+    field = worth[:MOST] or tried[:1]
+    return sorted(field, key=lambda s: -measured[_pair(s)]) + [s for s in order if s not in field]
 
 
 def _pair(suggestion: Suggestion) -> tuple[str, str]:
@@ -132,7 +135,7 @@ def report(measured: Measurements, known: Mapping[str, dict[str, Score]]) -> str
     """Two Markdown tables: every kernel, then every order."""
     lines = [f"{measured.gpu}, {measured.date}", ""]
     lines += [
-        "| kernel | steps | best single step | kdiag's first | its variants raced | playbook's first | tiers' first |",
+        "| kernel | steps | best single step | kdiag's first | the first raced | playbook's first | tiers' first |",
         "|---|---|---|---|---|---|---|",
     ]
     for found in measured.kernels:

@@ -71,6 +71,20 @@ class EachOnce(InTurn):
         return super().choose(search)
 
 
+@dataclass
+class Share(InTurn):
+    """Answers a search when it has launched every `of`-th configuration from number `first` on, which compiles these."""
+
+    first: int = 0
+    of: int = 1
+
+    def choose(self, search: Search) -> Any:
+        """One of its share, if it has any."""
+        mine = search.configurations[self.first :: self.of] or search.configurations
+        launched = [config for config in mine if self.launched(search, config) is None]
+        return next(iter(launched), mine[0])
+
+
 @contextmanager
 def untimed() -> Iterator[None]:
     """Searches take their configurations in turn meanwhile."""

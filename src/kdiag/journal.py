@@ -74,9 +74,8 @@ class CandidateReady:
 
 @dataclass(frozen=True)
 class Race:
-    """The variants of one optimization beside each other, in the order in which they left; the trial follows."""
+    """What leads the plan beside each other, in the order in which it left; the trial of what won follows."""
 
-    optimization: str
     standings: tuple[Standing, ...]
 
 

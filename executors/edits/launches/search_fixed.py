@@ -110,7 +110,7 @@ def _space(subject: Subject, read: KernelSource, variant: str) -> _Space | Skipp
     columns = tuple(present)
     matrices = multiplies_matrices(read)
     entries: dict[tuple[Scalar, ...], None] = {}
-    for row, hint in product(rows, [None, *hints]):
+    for hint, row in product([None, *hints], rows):  # of what is too much the hints are left out, not the tiles
         chosen = present | ({} if hint is None else dict([hint]))
         if variant == TILES and "num_worker_warps" in row:
             continue

@@ -152,7 +152,7 @@ class Run:
         return parent
 
     def _iterate(self, parent: Parent) -> Parent:
-        """One candidate: the next suggestion, or the best of its siblings; what was wrong in their race comes first."""
+        """One candidate: the next suggestion, or what wins a race against it; what was wrong in the race comes first."""
         suggestion = self.strategy.next()
         assert suggestion is not None
         self.terminal.on_try(self._next_number(), suggestion, self.reached.headroom())
@@ -163,11 +163,11 @@ class Run:
             result = self.strategy.choose(suggestion, parent)
         spent = time.monotonic() - started
         if result.died is not None:
-            self.terminal.on_note(f"{suggestion.optimization}: one by one, {result.died.message}")
+            self.terminal.on_note(f"no race: one by one, {result.died.message}")
         if result.standings:
-            self.journal.append(Race(suggestion.optimization, result.standings))
+            self.journal.append(Race(result.standings))
             for each in reversed(result.standings):
-                self.terminal.on_note(f"{suggestion.optimization} {each.variant} {each.fate}: {each.reason}")
+                self.terminal.on_note(f"{each.optimization} {each.variant} {each.fate}: {each.reason}")
         for racer, trial in result.wrong:
             parent = self._try(racer, parent, {}, Raced(wrong=trial))
         if result.winner is None:
@@ -176,7 +176,9 @@ class Run:
             self.strategy.foresee(text_of(result.winner), self.iterations)
         return self._try(result.winner, parent, result.closed, Raced(spent))
 
-    def _try(self, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str], raced: Raced) -> Parent:
+    def _try(
+        self, suggestion: Suggestion, parent: Parent, closed: Mapping[tuple[str, str], str], raced: Raced
+    ) -> Parent:
         """One row: attempt the suggestion, unless a race showed that it is wrong, and settle what came of it."""
         assert suggestion.proposal is not None
         number = self._next_number()
@@ -196,7 +198,9 @@ class Run:
         least = self.arena.policy.least_expected_pct
         return reason or (f"no candidate left is expected to gain {least:g} %" if ended else None)
 
-    def _settle(self, row: Iteration, suggestion: Suggestion, parent: Parent, closed: Mapping[str, str]) -> Parent:
+    def _settle(
+        self, row: Iteration, suggestion: Suggestion, parent: Parent, closed: Mapping[tuple[str, str], str]
+    ) -> Parent:
         """Commit or revert, record the row, and plan anew if the source has changed."""
         worktree, source = self.arena.worktree, text_of(suggestion)
         if row.verdict == "keep":

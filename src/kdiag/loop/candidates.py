@@ -10,7 +10,7 @@ from kdiag.executors.edits.registry import propose
 from kdiag.planner.forecast import at_best, loops_decide
 from kdiag.planner.order import Tiers
 from kdiag.planner.rank import PlanInputs, rank
-from kdiag.planner.search import searched
+from kdiag.planner.search import racers, searched
 from kdiag.records import Compilation, CompileFailure, PastTrial, Proposal, Suggestion
 from kdiag.rules import load_start_values
 from kdiag.workload import source_hash
@@ -34,7 +34,7 @@ class PlanRequest:
     `proposals` are those of `proposed`, where the source has been planned for before: making them takes seconds.
     `trials` are those of earlier runs, `start_values` those that kdiag brings along, None for all of these. With
     `thorough` the most promising variant of every optimization is compiled, not only what may come first; `race` is how
-    many variants of the first one are, so that those which spill or repeat another are known before they are timed.
+    many of those that lead are, so that those which spill or repeat another are known before they are timed.
     `tiers` and `runs` as in `PlanInputs`.
     """
 
@@ -118,7 +118,7 @@ def _undecided(suggestions: tuple[Suggestion, ...], inputs: PlanInputs, request:
     most = MOST_COMPILED * (2 if loops_decide(inputs.observations) else 1)
     room = len(inputs.compiled) < most + request.race - 1
     wanted = [open_ones[0], *(_rivals(open_ones, inputs)[:AT_ONCE] if room else ())]
-    wanted += [s for s in open_ones if s.optimization == open_ones[0].optimization][: request.race]
+    wanted += [s for s in racers(open_ones[0], open_ones) if s.expected_speedup.high >= NOTHING][: request.race]
     if request.thorough and not inputs.compiled:
         wanted += {s.optimization: s for s in reversed(open_ones)}.values()
     sources = [s.proposal.source for s in wanted if s.proposal is not None and s.proposal.source is not None]

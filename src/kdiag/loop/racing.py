@@ -1,4 +1,4 @@
-"""Races between the variants of an optimization.
+"""Races between the suggestions that lead the plan, of whatever optimization.
 
 Correctness is checked on the device before the first round, so that wrong code is never timed. A race only chooses:
 its figures have no interval, and the winner still passes every gate and the full trial before it is kept.
@@ -24,7 +24,7 @@ Timing = Callable[[Sequence[Suggestion]], Heat | Died]
 class Result:
     """What is tried next, None if no racer was right; what became of the `wrong`; how the race `died`, if it did.
 
-    `closed` names the variants that need no trial any more, with the reason.
+    `closed` names what needs no trial any more, as (optimization, variant), with the reason.
     """
 
     winner: Suggestion | None
@@ -38,16 +38,19 @@ class Result:
         return next((each.speedup for each in self.standings if each.fate == "won"), None)
 
     @property
-    def closed(self) -> dict[str, str]:
+    def closed(self) -> dict[tuple[str, str], str]:
         """Who was no faster than the parent, or lost to a winner that sets the same knobs (another may add to it)."""
         if self.winner is None:
             return {}
-        won = f"lost a race to {self.winner.variant}"
-        knobs = _knobs(self.winner.variant)
+        won, knobs = self.winner, _knobs(self.winner.variant)
         return {
-            each.variant: f"{won}: {each.reason}"
+            (each.optimization, each.variant): f"lost a race to {won.optimization} {won.variant}: {each.reason}"
             for each in self.standings
-            if each.fate == "lost" and ((each.speedup or 0) <= 1 or _knobs(each.variant) in (knobs, set()))
+            if each.fate == "lost"
+            and (
+                (each.speedup or 0) <= 1
+                or (each.optimization == won.optimization and _knobs(each.variant) in (knobs, set()))
+            )
         }
 
 
@@ -75,13 +78,13 @@ def race(racers: Sequence[Suggestion], check: Checking, time: Timing, slower_pct
 
 def _timed(rounds: int, speedups: Sequence[float], racer: Suggestion, fate: Literal["won", "lost"]) -> Standing:
     mean = statistics.geometric_mean(speedups)
-    return Standing(racer.variant, fate, f"{mean:.3f}x of its parent in {rounds} rounds", mean)
+    return Standing(racer.optimization, racer.variant, fate, f"{mean:.3f}x of its parent in {rounds} rounds", mean)
 
 
 def _out(racer: Suggestion, answer: Trial | Died) -> Standing:
     """How a racer leaves that is not timed."""
     reason = answer.message if isinstance(answer, Died) else "a check failed, so it was not timed"
-    return Standing(racer.variant, "wrong", reason)
+    return Standing(racer.optimization, racer.variant, "wrong", reason)
 
 
 def _knobs(variant: str) -> set[str]:

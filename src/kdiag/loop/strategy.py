@@ -55,8 +55,8 @@ Name = tuple[str, str]
 
 @dataclass
 class Strategy:
-    """The plan as it lives through a run. `outraced` are variants that a race closed, with the reason; `one_by_one`
-    optimizations whose race could not be held; `earlier` the machine code of everything tried; `memory` what earlier runs learnt.
+    """The plan as it lives through a run. `outraced` is what a race closed, with the reason; `one_by_one` what was in a
+    race that could not be held; `earlier` the machine code of everything tried; `memory` what earlier runs learnt.
     `on_note` hears what no row says.
     """
 
@@ -66,7 +66,7 @@ class Strategy:
     findings: Findings | None = None
     tree: PriorityTree = field(default_factory=lambda: from_suggestions(()))
     outraced: dict[Name, str] = field(default_factory=dict)
-    one_by_one: set[str] = field(default_factory=set)
+    one_by_one: set[Name] = field(default_factory=set)
     earlier: set[tuple[str, ...]] = field(default_factory=set)
     on_note: Callable[[str], None] = lambda _: None
     _samples: dict[str, Observations] = field(default_factory=dict)
@@ -154,13 +154,14 @@ class Strategy:
         return least is None or suggestion.expected_speedup.high >= 1 + least / 100
 
     def choose(self, suggestion: Suggestion, parent: Parent) -> Result:
-        """The suggestion, or the variant of the same optimization that wins a race against it.
+        """The suggestion, or what wins a race against it; by tiers these are of the same tier.
 
         Racers are checked on the device before they are timed; only the winner's trial asks the emulator.
         """
         bench, path = self.arena.bench, self.arena.compiler.path
-        racers = [each for each in self.tree.siblings(suggestion) if self._worth(each)][:MOST]
-        if len(racers) < 2 or suggestion.optimization in self.one_by_one or not isinstance(bench, Races):
+        rivals = [each for each in self.tree.rivals(suggestion) if self._worth(each) and not self._alone(each)]
+        racers = [each for each in rivals if not self.arena.policy.by_tier or each.tier == suggestion.tier][:MOST]
+        if len(racers) < 2 or self._alone(suggestion) or not isinstance(bench, Races):
             return Result(suggestion)
 
         @waiting("device")
@@ -179,22 +180,25 @@ class Strategy:
         result = race(racers, check, time, slower_pct)
         self.arena.ahead.drop()
         if result.died is not None:
-            self.one_by_one.add(suggestion.optimization)
+            self.one_by_one.update((each.optimization, each.variant) for each in racers)
         return result
+
+    def _alone(self, suggestion: Suggestion) -> bool:
+        return (suggestion.optimization, suggestion.variant) in self.one_by_one
 
     def record(self, row: Iteration) -> None:
         self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
 
-    def settle(self, row: Iteration, suggestion: Suggestion, parent: str, closed: Mapping[str, str]) -> None:
+    def settle(self, row: Iteration, suggestion: Suggestion, parent: str, closed: Mapping[Name, str]) -> None:
         """Record what became of a suggestion for the source `parent`, and what that says of its cause, its optimization and
         the race it won.
         """
         compiled = self._compiled(text_of(suggestion), parent)
         self.earlier.add(machine_code(compiled))
         self.record(row)
-        for variant, reason in closed.items() if row.timings else ():
-            self.outraced[row.optimization, variant] = reason
-            self.tree = self.tree.record(row.optimization, variant, "outraced", reason)
+        for name, reason in closed.items() if row.timings else ():
+            self.outraced[name] = reason
+            self.tree = self.tree.record(*name, "outraced", reason)
         if row.verdict == "keep" and gain_pct(row.timings) < self.arena.policy.keep_pct:
             self.tree = self.tree.lower_priority(row.optimization)
         if row.prediction is not None:

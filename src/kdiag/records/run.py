@@ -136,8 +136,9 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Standing:
-    """How one variant left a race; `speedup` over the parent is that of its last heat, None if it was never timed."""
+    """How one racer left a race; `speedup` over the parent is that of its last heat, None if it was never timed."""
 
+    optimization: str
     variant: str
     fate: Literal["won", "lost", "wrong"]
     reason: str
