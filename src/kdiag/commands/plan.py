@@ -12,9 +12,11 @@ from kdiag.diagnose.profile_compiled import failure_of
 from kdiag.errors import UsageError
 from kdiag.journal import read as read_journal
 from kdiag.loop.brief import BriefRequest, brief
-from kdiag.loop.candidates import PlanRequest, Rounding, plan
+from kdiag.loop.candidates import PlanRequest, Rounding, permitted, plan
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.findings import choose_kernel, gather
+from kdiag.loop.raced_plan import bench_for, raced
+from kdiag.loop.racing import MOST
 from kdiag.planner.experience import Experience, database
 from kdiag.records import Brief, Compilation, CompileFailure
 from kdiag.reporters import json_brief, json_plan, markdown_brief, terminal_plan
@@ -46,6 +48,7 @@ from .options import KERNEL, TARGET, WORKLOAD
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The directory of an auto run, whose iterations the brief is to tell.",
 )
+@click.option("--race", is_flag=True, help="Time what leads on this machine's GPU, and rank it by that.")
 @click.option("--no-experience", is_flag=True, help="Leave the trials of earlier runs out of account.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-v", "--verbose", is_flag=True, help="Every variant, not the best of each optimization.")
@@ -59,6 +62,7 @@ def command(
     exact: bool,
     brief_file: Path | None,
     run: Path | None,
+    race: bool,
     no_experience: bool,
     as_json: bool,
     verbose: bool,
@@ -79,13 +83,16 @@ def command(
     declares = isinstance(described, CommandWorkload) or (described is not None and described.declares_tolerance)
     with tempfile.TemporaryDirectory(prefix="kdiag-plan-") as folder:
         compiler = Compiler(described, kernel_file.name, target, Path(folder))
+        bench = bench_for(described, target) if race else None
         if workload is not None and isinstance(described, Workload):
             _require_launches(described, compiler.compile_one(source), target)
         findings = gather(source, name, compiler, report)
         rounding: Rounding = "no" if exact else "yes" if allow_rounding or declares else "ask"
         trials = () if no_experience else Experience(database(), _note).known()
-        request = PlanRequest(source, name, findings, rounding, thorough=True, trials=trials)
-        suggestions = plan(request, compiler)
+        request = PlanRequest(source, name, findings, rounding, thorough=True, trials=trials, race=MOST if race else 1)
+        suggestions = permitted(plan(request, compiler), rounding) if race else plan(request, compiler)
+        if bench is not None:
+            suggestions = raced(suggestions, source, compiler, bench)
         if brief_file is not None:
             about = BriefRequest(kernel_file, source, name, findings, suggestions, tried)
             _write(brief_file, brief(about, compiler))

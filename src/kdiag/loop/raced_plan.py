@@ -1,0 +1,76 @@
+"""A plan of which what leads has raced on this machine's GPU."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kdiag.errors import UsageError
+from kdiag.executors.bench import Races
+from kdiag.executors.device_bench import DeviceBench, probe_gpu
+from kdiag.planner.search import racers
+from kdiag.records import ExpectedSpeedup, Standing, Suggestion, architecture
+from kdiag.rules import load_policies
+from kdiag.workload import CommandWorkload, Workload
+
+from .compiler import Compiler
+from .racing import MOST, race
+from .strategy import text_of
+
+
+def bench_for(described: Workload | CommandWorkload | None, target: str) -> Races:
+    """What races are held on. Raises UsageError where none can be."""
+    if not isinstance(described, Workload):
+        raise UsageError("--race needs a Python workload to run; name one with --workload.")
+    card = probe_gpu()
+    if card is None:
+        raise UsageError("--race needs a GPU that torch can see; leave it out to plan without one.")
+    if architecture(card.compute_capability or "") != target:
+        raise UsageError(
+            f"--race needs a GPU of {target}, and this is {card.name}; give its --target, or leave --race out."
+        )
+    return DeviceBench(described, card, (), lambda _report, _kernel: {})
+
+
+def raced(suggestions: Sequence[Suggestion], source: str, compiler: Compiler, bench: Races) -> tuple[Suggestion, ...]:
+    """The suggestions, ranked anew: what was faster than the source in a race, the fastest first, then what did not
+    race, then what was not faster; what was wrong is not applicable. Raises UsageError if the race could not be held.
+    """
+    policy, parent = load_policies.load("adaptive"), compiler.path(source)
+    open_ones = [each for each in suggestions if each.applicable]
+    field = racers(open_ones[0], open_ones)[:MOST] if open_ones else []
+
+    def paths(of: Sequence[Suggestion]) -> list[Path]:
+        return [compiler.path(text_of(each)) for each in of]
+
+    if not field:
+        return tuple(suggestions)
+    result = race(
+        field,
+        lambda of: bench.checks(parent, paths(of)),
+        lambda of: bench.race(parent, paths(of), policy.slower_pct),
+        policy.slower_pct,
+    )
+    if result.died is not None:
+        raise UsageError(f"The race could not be held: {result.died.message}; leave --race out to plan without it.")
+    known = {(each.optimization, each.variant): each for each in result.standings}
+    told = [_told(each, known.get((each.optimization, each.variant))) for each in suggestions]
+    ordered = sorted(told, key=lambda each: _place(each, known.get((each.optimization, each.variant))))
+    return tuple(replace(each, rank=number) for number, each in enumerate(ordered, start=1))
+
+
+def _told(suggestion: Suggestion, standing: Standing | None) -> Suggestion:
+    """The suggestion with what the race says of it in the place of what was expected."""
+    if standing is None:
+        return suggestion
+    if standing.speedup is None:
+        return replace(suggestion, applicable=False, why_not=standing.reason)
+    measured = ExpectedSpeedup(standing.speedup, standing.speedup, standing.speedup)
+    explanation = f"Raced on this machine's GPU: {standing.reason}. {suggestion.explanation}"
+    return replace(suggestion, expected_speedup=measured, confidence=1.0, explanation=explanation)
+
+
+def _place(suggestion: Suggestion, standing: Standing | None) -> tuple[bool, int, float]:
+    """What can be applied first; then by what the race said; then as it was."""
+    if standing is None or standing.speedup is None:
+        return not suggestion.applicable, 1, suggestion.rank
+    return False, 0 if standing.speedup > 1 else 2, -standing.speedup
