@@ -36,7 +36,7 @@ def test_the_first_step_is_the_right_one(softmax):
     assert summary["speedup"] >= 1.3
     assert summary["stop_reason"] == "target met: 4096 of 3960"  # as the recorded run was asked to
     waited = state(journal.read(made.run_dir / "journal.jsonl")).iterations[1].waited
-    assert summary["loop_s"] > 0 < waited["device"] < waited["compiler"]
+    assert summary["loop_s"] > 0 < waited["trial"] < waited["compiler"]
 
 
 def test_the_branch_holds_one_commit_per_kept_edit(softmax):

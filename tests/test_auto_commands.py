@@ -54,7 +54,7 @@ def test_the_commit_holds_the_candidate_that_was_measured(tmp_path, capsys):
     assert "exp2" in made.git("show", f"{summary['branch']}:softmax.py")
     assert {row["verdict"] for row in summary["iterations"][2:]} <= {"inconclusive", "no-op"}
     rows = [event["iteration"] for event in made.journal if event["event"] == "iteration"]
-    assert all(row["waited"]["device"] > row["waited"]["compiler"] for row in rows)
+    assert all(row["waited"]["trial"] > row["waited"]["compiler"] for row in rows)
     trials = memory("softmax_kernel", "sm_90", pytest.fail).known
     assert [(t.optimization, t.variant, t.verdict, t.speedup) for t in reversed(trials)] == [
         (row["optimization"], row["variant"], row["verdict"], row["speedup"]) for row in summary["iterations"][1:]

@@ -91,7 +91,17 @@ def test_a_faster_loser_of_another_optimization_stays_open():
     heat = Heat(tuple(speeds.values()), (ROUNDS,) * 3)
     result = race(racers, lambda racers: check(racers, speeds), lambda _: heat, 2.0)
     assert result.winner is racers[0]
-    assert result.closed == {("E", "loads=4"): "lost a race to G tile=64: 0.900x of its parent in 16 rounds"}
+    assert result.closed == {("E", "loads=4"): "0.900x of its parent in 16 rounds"}
+
+
+@pytest.mark.parametrize(("best", "tried"), [((1.005,), False), ((1.02,), True), ((1.5, 0.9), False)])
+def test_what_gains_nothing_is_not_tried(best, tried):
+    racers = [suggest(1, "G", "tile=64"), suggest(2, "H", "all")]
+    heat = Heat((best, (0.8,) * len(best)), (ROUNDS,) * 2)
+    right = [Trial((ConfigurationCheck("a", True, None, None),), ())] * 2
+    result = race(racers, lambda _: right, lambda _: heat, 2.0, least=1.01)
+    assert (result.winner is racers[0], len(result.closed)) == (tried, 2 - tried)
+    assert race(racers, lambda _: right, lambda _: heat, 2.0).winner is racers[0], "any policy without such a limit"
 
 
 def test_one_that_dies_alone_does_not_end_the_race():

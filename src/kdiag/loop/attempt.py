@@ -149,7 +149,7 @@ def _measure(bench: Bench, source: str, parent: Parent, arena: Arena) -> tuple[T
     """One trial, and the gates after it: foreign code has run in the worktree, and it must not commit either."""
     head = repo.head(arena.worktree)
     arena.on_gate("correctness and time on the device")
-    with waiting("device"):
+    with waiting("trial"):
         trial = bench.trial(arena.compiler.path(parent.source), arena.compiler.path(source))
     after = replace(_scope(None, parent, arena), gate="scope after the run")
     if repo.head(arena.worktree) != head:

@@ -171,7 +171,8 @@ class Run:
         for racer, trial in result.wrong:
             parent = self._try(racer, parent, {}, Raced(wrong=trial))
         if result.winner is None:
-            return parent
+            self.strategy.close(result.closed)
+            return self._rank(parent)
         if (result.gain or 0) >= SMALL_GAIN:  # it will probably be kept
             self.strategy.foresee(text_of(result.winner), self.iterations)
         return self._try(result.winner, parent, result.closed, Raced(spent))

@@ -14,7 +14,7 @@ from .attempt import Arena
 from .spent import waiting
 
 
-@waiting("device")
+@waiting("baseline")
 def measure(arena: Arena, original: str) -> Baseline:
     """Check and time the unedited kernel. Raises KdiagError if it fails or is wrong."""
     assert arena.bench is not None
@@ -51,7 +51,7 @@ def row(answer: Baseline) -> Iteration:
     )
 
 
-@waiting("device")
+@waiting("counters")
 def counters(arena: Arena, source: str, on_note: Callable[[str], None]) -> Observations:
     """What a profiler says of a version; nothing where there is none."""
     if arena.bench is None:

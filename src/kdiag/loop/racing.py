@@ -5,8 +5,8 @@ its figures have no interval, and the winner still passes every gate and the ful
 """
 
 import statistics
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kdiag.executors.bench import Heat, Trial
@@ -22,41 +22,30 @@ Timing = Callable[[Sequence[Suggestion]], Heat | Died]
 
 @dataclass(frozen=True)
 class Result:
-    """What is tried next, None if no racer was right; what became of the `wrong`; how the race `died`, if it did.
+    """What is tried next, None if no racer was right or worth it; what became of the `wrong`; how the race `died`, if it did.
 
-    `closed` names what needs no trial any more, as (optimization, variant), with the reason.
+    `closed` names what needs no trial any more, as (optimization, variant), with the reason: it gains nothing, or lost to
+    a winner that sets the same knobs (another may add to it).
     """
 
     winner: Suggestion | None
     standings: tuple[Standing, ...] = ()
     wrong: tuple[tuple[Suggestion, Trial | Died], ...] = ()
     died: Died | None = None
+    closed: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def gain(self) -> float | None:
         """How fast the winner was in the race, None if none was held."""
         return next((each.speedup for each in self.standings if each.fate == "won"), None)
 
-    @property
-    def closed(self) -> dict[tuple[str, str], str]:
-        """Who was no faster than the parent, or lost to a winner that sets the same knobs (another may add to it)."""
-        if self.winner is None:
-            return {}
-        won, knobs = self.winner, _knobs(self.winner.variant)
-        return {
-            (each.optimization, each.variant): f"lost a race to {won.optimization} {won.variant}: {each.reason}"
-            for each in self.standings
-            if each.fate == "lost"
-            and (
-                (each.speedup or 0) <= 1
-                or (each.optimization == won.optimization and _knobs(each.variant) in (knobs, set()))
-            )
-        }
 
-
-def race(racers: Sequence[Suggestion], check: Checking, time: Timing, slower_pct: float) -> Result:
+def race(
+    racers: Sequence[Suggestion], check: Checking, time: Timing, slower_pct: float, least: float | None = None
+) -> Result:
     """Check the racers, then time those that are right, if these are several. `slower_pct` is how much slower a
-    configuration may become. Where the timing dies, or all checks do, the first goes on untimed.
+    configuration may become, `least` the speed-up for which one is tried; without it the fastest is, whatever it gives.
+    Where the timing dies, or all checks do, the first goes on untimed.
     """
     answers = tuple(zip(racers, check(racers), strict=True))
     dead = [answer for _, answer in answers if isinstance(answer, Died)]
@@ -71,9 +60,28 @@ def race(racers: Sequence[Suggestion], check: Checking, time: Timing, slower_pct
     if isinstance(heat, Died):
         return Result(right[0], died=heat)
     times = zip(heat.rounds, heat.speedups, right, strict=True)
-    *lost, won = sorted(times, key=lambda each: (each[0], score(each[1], slower_pct)))
-    ranked = (*(_timed(*each, "lost") for each in lost), _timed(*won, "won"))
-    return Result(won[2], left + ranked, wrong)
+    *lost, best = sorted(times, key=lambda each: (each[0], score(each[1], slower_pct)))
+    won = best[2] if least is None or _gains(best[1], slower_pct, least) else None
+    ranked = tuple(_timed(*each, "won" if each[2] is won else "lost") for each in (*lost, best))
+    closed = {
+        (racer.optimization, racer.variant): _beaten(racer, won) + standing.reason
+        for (_, speedups, racer), standing in zip((*lost, best), ranked, strict=True)
+        if racer is not won and (_beaten(racer, won) or not _gains(speedups, slower_pct, least or 1.0))
+    }
+    return Result(won, left + ranked, wrong, closed=closed)
+
+
+def _gains(speedups: Sequence[float], slower_pct: float, least: float) -> bool:
+    no_slower, mean = score(speedups, slower_pct)
+    return no_slower and mean > least
+
+
+def _beaten(racer: Suggestion, winner: Suggestion | None) -> str:
+    """By whom a variant is beaten that sets the same knobs, or none; "" for what may add to the winner."""
+    if winner is None or racer.optimization != winner.optimization:
+        return ""
+    same = _knobs(racer.variant) in (_knobs(winner.variant), set())
+    return f"lost a race to {winner.optimization} {winner.variant}: " if same else ""
 
 
 def _timed(rounds: int, speedups: Sequence[float], racer: Suggestion, fate: Literal["won", "lost"]) -> Standing:

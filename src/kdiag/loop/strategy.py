@@ -32,7 +32,7 @@ from kdiag.workload import CommandWorkload, Workload
 
 from .ahead import AskedOnce
 from .attempt import Arena, Parent
-from .candidates import PlanRequest, Rounding, permitted, plan, proposed
+from .candidates import NOTHING, PlanRequest, Rounding, permitted, plan, proposed
 from .compiler import in_place
 from .experience import Memory
 from .findings import Findings, gather
@@ -164,20 +164,21 @@ class Strategy:
         if len(racers) < 2 or self._alone(suggestion) or not isinstance(bench, Races):
             return Result(suggestion)
 
-        @waiting("device")
+        @waiting("checks")
         def check(racers: Sequence[Suggestion]) -> Sequence[Trial | Died]:
             self.arena.on_gate(f"checks of {len(racers)}")
             for each in racers:
                 self.arena.ahead.begin(self._emulate, text_of(each))
             return bench.checks(path(parent.source), [path(text_of(each)) for each in racers])
 
-        @waiting("device")
+        @waiting("race")
         def time(racers: Sequence[Suggestion]) -> Heat | Died:
             self.arena.on_gate(f"race of {len(racers)}")
             return bench.race(path(parent.source), [path(text_of(each)) for each in racers], slower_pct)
 
         slower_pct = self.arena.policy.slower_pct
-        result = race(racers, check, time, slower_pct)
+        least = NOTHING if self.arena.policy.least_expected_pct is not None else None
+        result = race(racers, check, time, slower_pct, least)
         self.arena.ahead.drop()
         if result.died is not None:
             self.one_by_one.update((each.optimization, each.variant) for each in racers)
@@ -189,6 +190,12 @@ class Strategy:
     def record(self, row: Iteration) -> None:
         self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
 
+    def close(self, outraced: Mapping[Name, str]) -> None:
+        """What a race showed to need no trial, with the reason."""
+        self.outraced |= outraced
+        for name, reason in outraced.items():
+            self.tree = self.tree.record(*name, "outraced", reason)
+
     def settle(self, row: Iteration, suggestion: Suggestion, parent: str, closed: Mapping[Name, str]) -> None:
         """Record what became of a suggestion for the source `parent`, and what that says of its cause, its optimization and
         the race it won.
@@ -196,9 +203,8 @@ class Strategy:
         compiled = self._compiled(text_of(suggestion), parent)
         self.earlier.add(machine_code(compiled))
         self.record(row)
-        for name, reason in closed.items() if row.timings else ():
-            self.outraced[name] = reason
-            self.tree = self.tree.record(*name, "outraced", reason)
+        if row.timings:
+            self.close(closed)
         if row.verdict == "keep" and gain_pct(row.timings) < self.arena.policy.keep_pct:
             self.tree = self.tree.lower_priority(row.optimization)
         if row.prediction is not None:
@@ -229,7 +235,7 @@ class Strategy:
         bench = self.arena.bench
         if count and self._sampling and source not in self._samples and isinstance(bench, Samples):
             self.arena.on_gate("counters")
-            with waiting("device"):
+            with waiting("counters"):
                 answer = bench.samples(self.arena.compiler.path(source), self.arena.kernel)
             if isinstance(answer, Counters):
                 self._samples[source] = answer.observations

@@ -109,8 +109,8 @@ class Prediction:
 class Iteration:
     """One row of a run. Row 0 is the baseline: `variant` is empty, `optimization` is "baseline", and `clocks` are there.
 
-    `paired` says why two edits were tried as one. `seconds` are since the row before, `waited` those of them in which
-    "compiler" (or emulator) or "device" worked.
+    `paired` says why two edits were tried as one. `seconds` are since the row before, `waited` those of them that it
+    waited: for the "compiler" (or emulator), or for the device's "baseline", "counters", "checks", "race" or "trial".
     """
 
     n: int
