@@ -27,10 +27,10 @@ def searches() -> frozenset[str]:
     return frozenset(source for source, _ in rules.relations(rules.bundled(), "searches"))
 
 
-def racers(first: Suggestion, among: Sequence[Suggestion]) -> list[Suggestion]:
-    """Which of these may race beside the first: searches race each other, as what they search races for itself."""
-    kind = first.optimization in searches()
-    return [each for each in among if (each.optimization in searches()) == kind]
+def racers(among: Sequence[Suggestion]) -> list[Suggestion]:
+    """Which of these may race, in their order: of the searches the first, as others try a part of the same."""
+    leading = next((each for each in among if each.optimization in searches()), None)
+    return [each for each in among if each is leading or each.optimization not in searches()]
 
 
 def searched(search: Suggestion, among: Sequence[Suggestion]) -> list[Suggestion]:
@@ -45,8 +45,7 @@ def with_search(search: Suggestion, members: Sequence[Suggestion], *, race: bool
     """The search with what its members let expect, each as one more measurement; as it is where none can be applied.
     That it ends in time is its own affair.
 
-    Beside a `race` between them it has no advantage: it gives no more than the most promising one does, and less where
-    less was expected of it alone.
+    Beside a `race` between them it has no advantage: it gives what the most promising one does.
     """
     known = [member for member in members if member.applicable]
     if not known:
@@ -57,9 +56,10 @@ def with_search(search: Suggestion, members: Sequence[Suggestion], *, race: bool
     best = likeliest(weighed) if race else expected_best(weighed)
     low, mid, high = (math.log(each) for each in astuple(search.expected_speedup))
     most = max(math.log(member.expected_speedup.high) for member in known)
-    both = shrunk([Figure(0.0, best, max(best, most), 1.0 if race else len(known))], Estimate(low, mid, high))
+    figure = Figure(0.0, best, max(best, most), len(known))
+    both = Estimate(0.0, best, figure.high, 1.0) if race else shrunk([figure], Estimate(low, mid, high))
     said = f"The best of the {len(known)} candidates that it searches is expected to give {math.exp(best):.2f}x."
-    found = replace(
+    return replace(
         search,
         expected_speedup=both.speedup,
         cause=leading.cause,
@@ -67,7 +67,6 @@ def with_search(search: Suggestion, members: Sequence[Suggestion], *, race: bool
         confidence=round(leading.confidence * search.works, 3),
         explanation=f"{search.explanation} {said}",
     )
-    return min(search, found, key=lambda each: each.expected_speedup.mid) if race else found
 
 
 def likeliest(members: Sequence[Member]) -> float:

@@ -90,7 +90,7 @@ class PriorityTree:
         What is refuted or lowered does not race beside what is not: it waits.
         """
         waits = self._priority(suggestion)[:2]
-        return racers(suggestion, [each for each in self.open() if self._priority(each)[:2] == waits])
+        return racers([each for each in self.open() if self._priority(each)[:2] == waits])
 
     def merge(self, suggestions: tuple[Suggestion, ...]) -> PriorityTree:
         """The tree with the suggestions of a new plan; what was tried keeps its state, even if no longer suggested."""

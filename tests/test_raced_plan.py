@@ -21,7 +21,6 @@ def test_what_was_measured_leads_and_what_was_slower_comes_last(tmp_path):
     can = [(each.optimization, each.variant, round(each.expected_speedup.mid, 2)) for each in found if each.applicable]
     assert can[:2] == [("H", "exp2", 2.0), ("H", "all", 1.11)]
     assert can[-1] == ("E", "loads=2", 0.8)
-    assert ("C", "hints") in {each[:2] for each in can[2:-1]}, "a search races none of what it searches"
     assert [each.rank for each in found] == list(range(1, len(OFFERED) + 1))
     wrong = next(each for each in found if each.optimization == "F")
     assert (wrong.applicable, wrong.why_not) == (False, "a check failed, so it was not timed")

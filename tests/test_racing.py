@@ -94,6 +94,16 @@ def test_a_faster_loser_of_another_optimization_stays_open():
     assert result.closed == {("E", "loads=4"): "0.900x of its parent in 16 rounds"}
 
 
+@pytest.mark.parametrize(("search", "winner"), [(1.21, "G"), (1.24, "C")])
+def test_a_search_has_to_be_clearly_faster_than_what_it_searches(search, winner):
+    speeds = {"tile_64": (1.2,), "tiles": (search,)}
+    racers = [suggest(1, "G", "tile=64"), suggest(2, "C", "tiles")]
+    result = race(
+        racers, lambda racers: check(racers, speeds), lambda _: Heat(tuple(speeds.values()), (ROUNDS,) * 2), 2
+    )
+    assert (result.winner.optimization, result.closed) == (winner, {})
+
+
 @pytest.mark.parametrize(("best", "tried"), [((1.005,), False), ((1.02,), True), ((1.5, 0.9), False)])
 def test_what_gains_nothing_is_not_tried(best, tried):
     racers = [suggest(1, "G", "tile=64"), suggest(2, "H", "all")]

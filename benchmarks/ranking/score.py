@@ -21,9 +21,9 @@ from ranking.records import KernelSteps, Measurements, read
 
 from kdiag.loop import headroom
 from kdiag.loop.candidates import PlanRequest, plan
-from kdiag.loop.racing import MOST
+from kdiag.loop.racing import MOST, SEARCH
 from kdiag.planner.order import tier_order
-from kdiag.planner.search import racers
+from kdiag.planner.search import racers, searches
 from kdiag.records import Diagnosis, Suggestion
 from kdiag.rules import load_policies, load_start_values
 
@@ -114,9 +114,11 @@ def _raced(order: Order, measured: Mapping[tuple[str, str], float]) -> list[Sugg
     """The order after `kdiag auto` has raced those that lead: the fastest of them first."""
     tried = [s for s in order if _pair(s) in measured]
     least = load_policies.load("adaptive").least_expected_pct or 0.0
-    worth = [s for s in racers(tried[0], tried) if s.expected_speedup.high >= 1 + least / 100] if tried else []
+    worth = [s for s in racers(tried) if s.expected_speedup.high >= 1 + least / 100] if tried else []
     field = worth[:MOST] or tried[:1]
-    return sorted(field, key=lambda s: -measured[_pair(s)]) + [s for s in order if s not in field]
+    return sorted(field, key=lambda s: -measured[_pair(s)] / (SEARCH if s.optimization in searches() else 1)) + [
+        s for s in order if s not in field
+    ]
 
 
 def _pair(suggestion: Suggestion) -> tuple[str, str]:

@@ -37,7 +37,7 @@ def raced(suggestions: Sequence[Suggestion], source: str, compiler: Compiler, be
     """
     policy, parent = load_policies.load("adaptive"), compiler.path(source)
     open_ones = [each for each in suggestions if each.applicable]
-    field = racers(open_ones[0], open_ones)[:MOST] if open_ones else []
+    field = racers(open_ones)[:MOST] if open_ones else []
 
     def paths(of: Sequence[Suggestion]) -> list[Path]:
         return [compiler.path(text_of(each)) for each in of]

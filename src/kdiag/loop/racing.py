@@ -12,8 +12,10 @@ from typing import Literal
 from kdiag.executors.bench import Heat, Trial
 from kdiag.executors.halving import score
 from kdiag.isolate import Died
+from kdiag.planner.search import searches
 from kdiag.records import Standing, Suggestion
 
+SEARCH = 1.02  # what a search has to gain beside others, as every first call pays for it
 MOST = 8  # racers: as many sets of inputs beside each other on a card
 
 Checking = Callable[[Sequence[Suggestion]], Sequence[Trial | Died]]
@@ -60,7 +62,7 @@ def race(
     if isinstance(heat, Died):
         return Result(right[0], died=heat)
     times = zip(heat.rounds, heat.speedups, right, strict=True)
-    *lost, best = sorted(times, key=lambda each: (each[0], score(each[1], slower_pct)))
+    *lost, best = sorted(times, key=lambda each: (each[0], _place(each[2], each[1], slower_pct)))
     won = best[2] if least is None or _gains(best[1], slower_pct, least) else None
     ranked = tuple(_timed(*each, "won" if each[2] is won else "lost") for each in (*lost, best))
     closed = {
@@ -69,6 +71,11 @@ def race(
         if racer is not won and (_beaten(racer, won) or not _gains(speedups, slower_pct, least or 1.0))
     }
     return Result(won, left + ranked, wrong, closed=closed)
+
+
+def _place(racer: Suggestion, speedups: Sequence[float], slower_pct: float) -> tuple[bool, float]:
+    no_slower, mean = score(speedups, slower_pct)
+    return no_slower, mean / (SEARCH if racer.optimization in searches() else 1.0)
 
 
 def _gains(speedups: Sequence[float], slower_pct: float, least: float) -> bool:
