@@ -14,9 +14,10 @@ from kdiag.workload import Workload, load_kernel, load_part
 
 from .bench import Baseline, ConfigurationBaseline, Source, Trial
 from .correctness import stages
+from .correctness.configurations import smallest_of
 from .correctness.controls import prove
 from .correctness.judging import label
-from .correctness.searches import Share
+from .correctness.searches import EachOnce
 from .correctness.subject import SEEDS, Config, Subject
 from .device_timing import Budget, Flush, Turns, by_turns, compared, copy_gbs, interleaved, matrix_tflops, shortest_ms
 from .paired_statistics import timing
@@ -95,12 +96,12 @@ def survey(request: BaselineRequest) -> tuple[ConfigurationCheck | NotEvaluated,
 
 
 def compile_share(request: ShareRequest) -> None:
-    """Launch a share of what is searched where it will be timed, so that cuTile's cache holds it: the search of a process
-    compiles one configuration after the other.
+    """Launch a share of what is searched where it will be timed, and watched by memcheck, so that cuTile's cache holds it:
+    the search of a process compiles one configuration after the other.
     """
     workload, module = loaded(request.workload, request.source)
-    with launching_through(Share(first=request.first, of=request.of)):
-        for config in workload.configs():
+    with launching_through(EachOnce(first=request.first, step=request.of)):
+        for config in (*workload.configs(), smallest_of(workload)):
             workload.run(module, workload.make_inputs(config, "cuda", SEEDS[0]))
 
 

@@ -14,7 +14,7 @@ from .ncu.process import Ended, start, watch
 from .waiting_target import WaitingTarget
 
 GATE = "memcheck"
-TIMEOUT_S = 60.0  # it takes 10 s, and 20 more at most to launch what a kernel searches
+TIMEOUT_S, SEARCH_S = 60.0, 20.0  # it takes 10 s beside what it launches of what a kernel searches
 SEARCHED = "launched {} of {} configurations"  # what is watched prints, if its kernel searches
 TOOLKIT = "/usr/local/cuda/bin/compute-sanitizer"
 _SAID, _AT = re.compile(r"^=+ (?!Program hit|Error)(\S.*)$"), re.compile(r"^=+ {2,}at (\S.*)$")

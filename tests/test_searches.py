@@ -48,3 +48,11 @@ def test_memcheck_sees_each_configuration_while_there_is_time(seconds, launched)
     said = judge(Ended(0, SEARCHED.format(each.searched, each.of), ""), "==== ERROR SUMMARY: 0 errors")
     assert said.outcome == "passed"
     assert f"launched {launched} of 4 configurations" in said.reason
+
+
+def test_shares_launch_each_configuration_once():
+    shares = [EachOnce(first=n, step=3) for n in range(3)]
+    for each in shares:
+        with emulate(), launching_through(each):
+            assert search(np.zeros(64, np.float32)) in SPACE
+    assert [(each.searched, each.of) for each in shares] == [(2, 2), (1, 1), (0, 1)], "48 cannot be launched"

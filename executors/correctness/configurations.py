@@ -4,6 +4,7 @@ They are guesses from the entries of `configs()`; which of them mean anything, t
 """
 
 from collections.abc import Iterator, Sequence
+from types import ModuleType
 from typing import Any
 
 Config = dict[str, Any]
@@ -11,6 +12,16 @@ DTYPES = ("float32", "float16", "bfloat16")  # what cuTile kernels take as they 
 PRIMES = (997, 499, 331, 251, 127, 61, 31, 13, 7, 5, 3, 2)  # small: their references cost next to nothing
 BEYOND = 257  # what a larger shape is larger by: a tile of 256 and one element
 MOST_SIZES = 3  # entries that are varied one by one
+
+
+def edges(workload: ModuleType) -> Sequence[Config]:
+    """The configurations that the workload names as its edges, if any."""
+    return workload.edge_configs() if hasattr(workload, "edge_configs") else ()
+
+
+def smallest_of(workload: ModuleType) -> Config:
+    """What takes least under a tool that watches every access: the smallest of its edges, or of those it is timed in."""
+    return min(edges(workload) or workload.configs(), key=workload.bytes_moved)
 
 
 def other_dtypes(configs: Sequence[Config]) -> Iterator[Config]:

@@ -4,6 +4,7 @@ Which configuration is fastest for a prime number of rows is not what a check as
 for every new shape (over a minute on an H200), and checks no more of it than the winner.
 """
 
+import math
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -54,35 +55,28 @@ class InTurn(Untimed):
 
 @dataclass
 class EachOnce(InTurn):
-    """Answers a search when it has launched every configuration once, or as many as `seconds` allow."""
+    """Answers a search when it has launched every `step`-th configuration from number `first` on, or as many of these as
+    `seconds` allow.
+    """
 
-    seconds: float = 20.0
+    seconds: float = math.inf
+    first: int = 0
+    step: int = 1
     searched: int = 0
     of: int = 0
 
     def choose(self, search: Search) -> Any:
         """One that can be launched."""
-        ends = time.monotonic() + self.seconds
-        self.of += len(search.configurations)
-        for config in search.configurations:
+        ends, launched = time.monotonic() + self.seconds, list[Any]()
+        mine = search.configurations[self.first :: self.step]
+        self.of += len(mine)
+        for config in mine:
             if time.monotonic() > ends:
                 break
-            self.searched += self.launched(search, config) is None
-        return super().choose(search)
-
-
-@dataclass
-class Share(InTurn):
-    """Answers a search when it has launched every `of`-th configuration from number `first` on, which compiles these."""
-
-    first: int = 0
-    of: int = 1
-
-    def choose(self, search: Search) -> Any:
-        """One of its share, if it has any."""
-        mine = search.configurations[self.first :: self.of] or search.configurations
-        launched = [config for config in mine if self.launched(search, config) is None]
-        return next(iter(launched), mine[0])
+            if self.launched(search, config) is None:
+                launched.append(config)
+        self.searched += len(launched)
+        return launched[0] if launched else super().choose(search)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from kdiag.errors import WorkloadError
 from kdiag.records import ConfigurationCheck, NotEvaluated, Stage
 
 from . import searches, stress
-from .configurations import edge_shapes, other_dtypes
+from .configurations import edge_shapes, edges, other_dtypes
 from .judging import label
 from .subject import SEEDS, Config, Subject
 
@@ -40,8 +40,8 @@ class Case:
 def configurations(subject: Subject) -> list[tuple[Stage, Config]]:
     """Those in which every version must be right: the timed ones, and the workload's own edges."""
     workload = subject.workload
-    edges = workload.edge_configs() if hasattr(workload, "edge_configs") else ()
-    return [*(("basic", config) for config in workload.configs()), *(("edge shapes", config) for config in edges)]
+    named: list[tuple[Stage, Config]] = [("basic", config) for config in workload.configs()]
+    return [*named, *(("edge shapes", config) for config in edges(workload))]
 
 
 def required(subject: Subject, parent: ModuleType | None = None) -> list[Case]:

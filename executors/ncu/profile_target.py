@@ -16,8 +16,9 @@ import torch
 from kdiag.cutile.hooks import launching_through
 from kdiag.workload import Workload, load_kernel, load_module, read
 
+from ..correctness.configurations import smallest_of
 from ..correctness.searches import EachOnce
-from ..sanitizer import SEARCHED
+from ..sanitizer import SEARCH_S, SEARCHED
 from ..waiting_target import PROFILED
 
 
@@ -40,13 +41,10 @@ def main(workload_path: Path, source: Path, *, smallest: bool) -> None:
     assert isinstance(described, Workload)
     module = load_kernel(described.kernel_file, source)
     workload = load_module(workload_path, search=workload_path.parent)
-    config = workload.configs()[0]
-    if smallest:
-        edges = workload.edge_configs() if hasattr(workload, "edge_configs") else ()
-        config = min(edges or workload.configs(), key=workload.bytes_moved)
+    config = smallest_of(workload) if smallest else workload.configs()[0]
     inputs = workload.make_inputs(config, "cuda", 1)
     if smallest:
-        each = EachOnce()
+        each = EachOnce(seconds=SEARCH_S)
         with launching_through(each):
             workload.run(module, inputs)
         if each.of:
