@@ -51,8 +51,9 @@ def test_memcheck_sees_each_configuration_while_there_is_time(seconds, launched)
 
 
 def test_shares_launch_each_configuration_once():
-    shares = [EachOnce(first=n, step=3) for n in range(3)]
-    for each in shares:
-        with emulate(), launching_through(each):
+    found = []
+    for n in range(3):
+        with emulate(), launching_through(each := EachOnce(first=n, step=3)):
             assert search(np.zeros(64, np.float32)) in SPACE
-    assert [(each.searched, each.of) for each in shares] == [(2, 2), (1, 1), (0, 1)], "48 cannot be launched"
+        found.append((each.searched, each.of))
+    assert found == [(2, 2), (1, 1), (0, 1)], "48 cannot be launched"
