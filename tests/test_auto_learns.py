@@ -16,10 +16,10 @@ def halved(text):
 def run(tmp_path, capsys, monkeypatch):
     """Runs the softmax on a bench until two iterations in a row gain nothing; rows, races and trees of its journal."""
 
-    def on(bench):
+    def on(bench, policy="tilegym"):
         monkeypatch.setattr("kdiag.loop.setup._bench", lambda *_: bench)
         made = project(tmp_path, "softmax")
-        finished(made, capsys, "--policy", "tilegym")
+        finished(made, capsys, "--policy", policy)
         events = {"iteration": [], "race": [], "tree": []}
         for entry in made.journal:
             events.get(entry["event"], []).append(entry)
@@ -58,6 +58,16 @@ def test_a_cause_whose_treatment_worked_and_gained_nothing_is_refuted(run, notes
     assert [text for text in notes if text.endswith("which was refuted")] == [
         f"nothing is open but what is for {learnt['cause']}, which was refuted"
     ]
+
+
+def test_what_gains_nothing_in_a_race_needs_no_trial(run):
+    bench = TextBench(lambda _: 1.0)
+    rows, races, trees = run(bench, "adaptive")
+    raced = [(each["optimization"], each["variant"]) for race in races for each in race["standings"]]
+    assert len(raced) == len(set(raced)) > 8, "nothing races twice"
+    assert not set(raced) & {(row["optimization"], row["variant"]) for row in rows}
+    assert len(bench.trials) <= 1, "of what is left alone"
+    assert "outraced" in str(trees[-1])
 
 
 def test_wrong_racers_are_reverted_untimed(run):
