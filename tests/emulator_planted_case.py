@@ -14,7 +14,6 @@ import cuda.tile as ct
 import torch
 
 MARK = re.compile(r"# (?P<sometimes>MAYBE )?FAULT: (?P<kinds>[\w-]+(?:, [\w-]+)*)$")
-Places = frozenset[tuple[str, str, int]]
 
 
 @dataclass(frozen=True)

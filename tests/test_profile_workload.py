@@ -112,9 +112,3 @@ def test_a_program_under_the_profiler(machine, capsys):
     assert [kernel["name"] for kernel in profile["kernels"]] == ["softmax_kernel"]
     assert "passes" in said.err
     assert "its own words" in said.err
-
-
-def test_a_program_that_fails_by_itself(machine, capsys):
-    machine.plays("good")
-    assert cli.run(["profile", "--", sys.executable, "-c", "raise SystemExit(3)"]) == 1
-    assert "exit code 3" in capsys.readouterr().err

@@ -9,7 +9,6 @@ import torch
 from torch.nn import functional
 
 BF16, FP16, FP32 = torch.bfloat16, torch.float16, torch.float32
-Shape = tuple[int, ...]
 Tensor = torch.Tensor
 TF32_EPSILON = 2.0**-10
 
