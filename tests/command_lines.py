@@ -1,6 +1,22 @@
 """Command lines that tests run, and programs for them."""
 
+import json
+import subprocess
+import sys
+
 from kdiag import cli
+
+
+def as_json(capsys, *arguments, code=0):
+    """The JSON object that a command prints."""
+    capsys.readouterr()
+    assert cli.run([*arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def python(code, *words):
+    """What a Python of its own prints that runs this code to its end."""
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
 
 
 def refusal(capsys, arguments, code, sentence):
