@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import cuda.tile as ct
@@ -53,9 +54,14 @@ def launched(kernel, grid, *arguments):
     return arguments[list(inspect.signature(kernel._pyfunc).parameters).index("out")]
 
 
-def both(kernel, grid, make, *pair):
-    """The wrong and the right launch of a kernel, whose arguments `make` makes of each of the pair."""
-    return [lambda each=each: launched(kernel, grid, *make(each)) for each in pair]
+def planted(name, kernel, grid, make, wrong, right, expected, **known):
+    """A fault of a kernel that is wrong or right by the arguments that `make` makes of one thing or another."""
+    launches = (partial(_made, kernel, grid, make, one) for one in (wrong, right))
+    return Planted(name, (kernel,), *launches, expected, **known)
+
+
+def _made(kernel, grid, make, one):
+    return launched(kernel, grid, *make(one))
 
 
 def ramp(*shape):
