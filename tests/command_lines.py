@@ -29,9 +29,14 @@ def refusal(capsys, arguments, code, sentence):
     assert printed.out == ""
 
 
+def written(path, text):
+    """A file with this text, its folders included."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
 def program(path, script):
     """A program of a few lines of shell."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
+    written(path, f"#!/bin/sh\n{script}\n").chmod(0o755)
     return path

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import scaled_vector
+from command_lines import written
 from kdiag.errors import WorkloadError
 from kdiag.package_copy import PackageCopy, member_of
 from kdiag.workload import load_kernel, source_hash
@@ -47,9 +48,7 @@ def package(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     monkeypatch.setattr(PackageCopy, "_active", None)
     for name, text in PACKAGE.items():
-        path = tmp_path / "root" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        written(tmp_path / "root" / name, text)
     yield tmp_path / "root" / "pack" / "ops" / "kernel.py"
     for name in [name for name in sys.modules if name.partition(".")[0] == "pack"]:
         del sys.modules[name]
@@ -58,9 +57,7 @@ def package(tmp_path, monkeypatch):
 def edited(kernel_file, value):
     """A version of the kernel file, kept elsewhere as candidates are."""
     path = kernel_file.parents[3] / str(value) / kernel_file.name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(KERNEL.replace("VALUE = 1\n", f"VALUE = {value}\n"))
-    return path
+    return written(path, KERNEL.replace("VALUE = 1\n", f"VALUE = {value}\n"))
 
 
 def test_a_file_is_named_with_its_packages(package):
@@ -161,8 +158,6 @@ def test_a_workload_for_a_kernel_file_of_a_package_is_captured_compiled_and_emul
     from kdiag.workload import read
 
     described = read(root / "w.py")
-    candidate = tmp_path / "c" / "kernel.py"
-    candidate.parent.mkdir()
-    candidate.write_text(source.replace("scale_kernel", "other_kernel"))
+    candidate = written(tmp_path / "c" / "kernel.py", source.replace("scale_kernel", "other_kernel"))
     answers = compile_workload(described, [package, candidate], "sm_90", timeout_s=60)
     assert [evidence.kernel for answer in answers for evidence in answer] == ["scale_kernel"] * 2 + ["other_kernel"] * 2
