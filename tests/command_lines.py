@@ -1,6 +1,22 @@
 """Command lines that tests run, and programs for them."""
 
+import json
+import subprocess
+import sys
+
 from kdiag import cli
+
+
+def as_json(capsys, *arguments, code=0):
+    """The JSON object that a command prints."""
+    capsys.readouterr()
+    assert cli.run([*arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def python(code, *words):
+    """What a Python of its own prints that runs this code to its end."""
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
 
 
 def refusal(capsys, arguments, code, sentence):
@@ -13,9 +29,14 @@ def refusal(capsys, arguments, code, sentence):
     assert printed.out == ""
 
 
+def written(path, text):
+    """A file with this text, its folders included."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
 def program(path, script):
     """A program of a few lines of shell."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
+    written(path, f"#!/bin/sh\n{script}\n").chmod(0o755)
     return path

@@ -15,10 +15,12 @@ from typing import Any
 
 import torch
 
+from bundled import kernel_file
 from kdiag.cutile.hooks import launching_through
 from kdiag.diagnose.capture.record import Captured, Recorder
 from kdiag.executors.correctness.judging import outputs_of, scaled_error
 from kdiag.executors.edits.base import Subject
+from kdiag.executors.edits.examples.autotune_spaces import BEFORE as SEARCHED
 from kdiag.executors.emulator.emulation import Emulation, emulate
 from kdiag.workload import load_module, source_hash
 
@@ -32,17 +34,10 @@ TF32_TOLERANCE = 4e-3  # of a sum of products whose operands are rounded to 11 b
 class Entry:
     """A kernel of the pool. `call` calls the launch wrapper of a version's module."""
 
-    path: Path
+    name: str
+    source: str
     kernel: str
     call: Callable[[ModuleType], Any]
-
-    @property
-    def name(self):
-        return self.path.stem if self.path.parent.name == "pair_kernels" else self.path.parent.name
-
-    @property
-    def source(self):
-        return self.path.read_text()
 
 
 def made(*shape, seed=1, dtype=torch.float32):
@@ -50,20 +45,26 @@ def made(*shape, seed=1, dtype=torch.float32):
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
-def example(name, call, file=""):
-    path = HERE.parent / "examples" / name / f"{file or name}.py"
-    return Entry(path, f"{path.stem}_kernel", call)
+def kept(path, name, call, kernel=""):
+    return Entry(name, path.read_text(), kernel or f"{path.stem}_kernel", call)
+
+
+def example(name, call):
+    return kept(kernel_file(name), name, call)
+
+
+def benchmark(name, call, kernel=""):
+    return kept(HERE.parent / "benchmarks" / "kernels" / name / f"{name}.py", name, call, kernel)
 
 
 def own(name, call):
-    return Entry(HERE / "pair_kernels" / f"{name}.py", f"{name}_kernel", call)
+    return kept(HERE / "pair_kernels" / f"{name}.py", name, call)
 
 
-def copied(module):
-    parts = [made(length, seed=length) for length in (100, 70, 33)]
-    results = [torch.zeros_like(part) for part in parts]
-    module.copies(parts, results)
-    return results
+def searched(module):
+    result = torch.empty(70, 130)
+    module.run(made(70, 40), made(40, 130, seed=2), result)
+    return result
 
 
 BF16 = torch.bfloat16
@@ -71,18 +72,17 @@ POOL = (
     example("softmax", lambda m: m.softmax(made(5, 100, dtype=BF16))),
     example("rms_norm", lambda m: m.rms_norm(made(5, 100, dtype=BF16), made(100, seed=2, dtype=BF16))),
     example("vector_add", lambda m: m.vector_add(made(1500), made(1500, seed=2))),
-    example("matmul_fp32", lambda m: m.matmul(made(70, 50), made(50, 90, seed=2)), "matmul"),
-    example("matmul_bf16", lambda m: m.matmul(*(x.to(BF16) for x in (made(70, 40), made(40, 90)))), "matmul"),
-    own("gather_scale", lambda m: m.gather_scale(made(300), 1.5)),
+    example("matmul_fp32", lambda m: m.matmul(made(70, 50), made(50, 90, seed=2))),
+    example("matmul_bf16", lambda m: m.matmul(*(x.to(BF16) for x in (made(70, 40), made(40, 90))))),
+    benchmark("silu_and_mul", lambda m: [m.silu_and_mul(made(3, 2 * columns)) for columns in (512, 300)]),
+    benchmark("layer_norm", lambda m: m.layer_norm(made(3, 1500), *(made(1500, seed=seed) for seed in (2, 3)))),
+    benchmark("swizzled_matmul", lambda m: m.swizzled_matmul(made(150, 40), made(40, 70, seed=2))),
+    benchmark("attention", lambda m: m.attention(*(made(1, 2, 100, 32, seed=seed) for seed in (1, 2, 3)))),
+    benchmark("many_copies", lambda m: m.scale_all([made(n, seed=n) for n in (1100, 70, 33)], 0.5), "scale_kernel"),
+    Entry("searched_product", SEARCHED, "product", searched),
     own("row_loop", lambda m: m.row_loop(made(7, 60))),
-    own("chunked_norm", lambda m: m.chunked_norm(made(3, 150), made(150, seed=2))),
-    own("swizzled_product", lambda m: m.swizzled_product(made(150, 40), made(40, 70, seed=2))),
-    own("attend", lambda m: m.attend(*(made(2, 40, 32, seed=seed) for seed in (1, 2, 3)))),
-    own("tuned_add", lambda m: m.tuned_add(made(500), made(500, seed=2))),
     own("sums", lambda m: m.sums(made(9, 50).mul(4).round(), made(50, seed=2).mul(4).round())),
-    own("doubled", lambda m: [m.doubled(made(length)) for length in (320, 300)]),
     own("row_starts", lambda m: [m.row_starts(made(400), 6, stride) for stride in (64, 55)]),
-    own("copies", copied),
 )
 
 
@@ -147,7 +147,7 @@ class Bench(Recorder):
 
     def path(self, entry, source):
         """The file that holds exactly this text."""
-        path = self.folder / source_hash(source)[:16] / entry.path.name
+        path = self.folder / source_hash(source)[:16] / f"{entry.name}.py"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(source.encode())
         return path

@@ -20,10 +20,10 @@ def product(a, b, c, rows: ct.Constant[int], columns: ct.Constant[int], depth: c
     ct.store(c, (ct.bid(0), ct.bid(1)), ct.astype(total, c.dtype))
 
 
-@ct.kernel
-def wandering(y, stop, limit):
+def wandered(block, blocks, stop, limit):
+    """For the kernel below and for Python, which says what it should give."""
     total = 0
-    for i in range(ct.bid(0), stop, ct.num_blocks(0)):
+    for i in range(block, stop, blocks):
         if i % 5 == 3:
             continue
         if total > limit:
@@ -35,7 +35,12 @@ def wandering(y, stop, limit):
                 total += 1
                 continue
             total += j
-    ct.scatter(y, ct.bid(0), total)
+    return total
+
+
+@ct.kernel
+def wandering(y, stop, limit):
+    ct.scatter(y, ct.bid(0), wandered(ct.bid(0), ct.num_blocks(0), stop, limit))
 
 
 @ct.kernel

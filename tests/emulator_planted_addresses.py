@@ -3,7 +3,7 @@
 import cuda.tile as ct
 import torch
 
-from emulator_planted_case import Planted, both, launched, ramp
+from emulator_planted_case import Planted, launched, planted, ramp
 
 
 @ct.kernel
@@ -87,29 +87,29 @@ def _far(kernel, x, *numbers):
 
 
 PLANTED = (
-    Planted(
-        "gather past the end", (gather_shifted,),
-        *both(gather_shifted, 4, lambda size: (ramp(size), torch.zeros(64), 1), 64, 65),
+    planted(
+        "gather past the end", gather_shifted, 4,
+        lambda size: (ramp(size), torch.zeros(64), 1), 64, 65,
         ramp(65)[1:], block=3, array="x", element=(64,),
     ),
-    Planted(
-        "gather before the start", (gather_shifted,),
-        *both(gather_shifted, 4, lambda shift: (ramp(64), torch.zeros(64), shift), -1, 0),
+    planted(
+        "gather before the start", gather_shifted, 4,
+        lambda shift: (ramp(64), torch.zeros(64), shift), -1, 0,
         ramp(64), block=0, array="x", element=(-1,),
     ),
-    Planted(
-        "gather into the next row", (gather_row,),
-        *both(gather_row, 3, lambda first: (ramp(3, 12), torch.zeros(3, 8), first), 6, 4),
+    planted(
+        "gather into the next row", gather_row, 3,
+        lambda first: (ramp(3, 12), torch.zeros(3, 8), first), 6, 4,
         ramp(3, 12)[:, 4:], block=0, array="x", element=(0, 12),
     ),
-    Planted(
-        "scatter past the end", (scatter_shifted,),
-        *both(scatter_shifted, 1, lambda shift: (ramp(16), torch.zeros(24), shift), 9, 8),
+    planted(
+        "scatter past the end", scatter_shifted, 1,
+        lambda shift: (ramp(16), torch.zeros(24), shift), 9, 8,
         torch.cat([torch.zeros(8), ramp(16)]), block=0, array="out", element=(24,),
     ),
-    Planted(
-        "key beyond the histogram", (histogram,),
-        *both(histogram, 2, lambda size: (torch.arange(32).int(), torch.zeros(size).int()), 31, 32),
+    planted(
+        "key beyond the histogram", histogram, 2,
+        lambda size: (torch.arange(32).int(), torch.zeros(size).int()), 31, 32,
         torch.ones(32, dtype=torch.int32), block=1, array="out", element=(31,),
     ),
     Planted(
@@ -120,14 +120,14 @@ PLANTED = (
         "slice that starts before the array", (segment_sums,), _segments(-2, 8, 20, 30),
         _segments(0, 8, 20, 30), torch.tensor([36.0, 174.0, 255.0]), block=0, array="x", element=(-2,),
     ),
-    Planted(
-        "gather beyond the rows of a slice", (gather_in_rows,),
-        *both(gather_in_rows, 2, lambda width: (ramp(4, width), 1, 3, torch.zeros(2, 8)), 8, 9),
+    planted(
+        "gather beyond the rows of a slice", gather_in_rows, 2,
+        lambda width: (ramp(4, width), 1, 3, torch.zeros(2, 8)), 8, 9,
         torch.stack([ramp(4, 9)[1, :8], ramp(4, 9)[2, 1:]]), block=1, array="x", element=(2, 8),
     ),
-    Planted(
-        "item beyond a list", (add_arrays,),
-        *both(add_arrays, 1, lambda count: ([ramp(16), ramp(16)], torch.empty(16), count), 3, 2),
+    planted(
+        "item beyond a list", add_arrays, 1,
+        lambda count: ([ramp(16), ramp(16)], torch.empty(16), count), 3, 2,
         ramp(16) * 2, block=0, array="arrays", element=(2,),
     ),
     Planted(
@@ -138,9 +138,9 @@ PLANTED = (
         "raw memory past the end", (raw_row,), _far(raw_row, ramp(4, 16), 4, 16), _far(raw_row, ramp(4, 16), 3, 16),
         ramp(4, 16)[3], block=0, says="64 elements after the start of x",
     ),
-    Planted(
-        "part beyond a tile", (part_of_tile,),
-        *both(part_of_tile, 1, lambda parts: (ramp(16), torch.zeros(4 * parts), parts), 5, 4),
+    planted(
+        "part beyond a tile", part_of_tile, 1,
+        lambda parts: (ramp(16), torch.zeros(4 * parts), parts), 5, 4,
         ramp(16) * 2, block=0, says="part 4 of axis 0",
     ),
 )  # fmt: skip

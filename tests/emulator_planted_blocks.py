@@ -3,7 +3,7 @@
 import cuda.tile as ct
 import torch
 
-from emulator_planted_case import Planted, both, launched, ramp
+from emulator_planted_case import Planted, launched, planted, ramp
 
 
 @ct.kernel
@@ -160,9 +160,9 @@ PLANTED = (
         lambda: launched(split_sum_added, (3, 2), ramp(3, 32), torch.zeros(3), 16),
         ramp(3, 32).sum(1), array="out",
     ),
-    Planted(
-        "flag that every block sets", (mark_done,),
-        *both(mark_done, 4, lambda once: (ramp(64), torch.empty(64), zero(), once), False, True),
+    planted(
+        "flag that every block sets", mark_done, 4,
+        lambda once: (ramp(64), torch.empty(64), zero(), once), False, True,
         ramp(64) * 2, array="done", element=(0,),
     ),
     Planted(
@@ -171,9 +171,9 @@ PLANTED = (
         lambda: launched(bucket_sums, 1, ramp(16), torch.zeros(4)),
         ramp(4, 4).sum(0), 0, "out", (0,), "several times, with different values",
     ),
-    Planted(
-        "tiles that overlap", (overlapping,),
-        *both(overlapping, 3, lambda step: (torch.zeros(48), torch.zeros(48), step), 12, 16),
+    planted(
+        "tiles that overlap", overlapping, 3,
+        lambda step: (torch.zeros(48), torch.zeros(48), step), 12, 16,
         torch.arange(3).repeat_interleave(16).float(), array="out",
     ),
     Planted(
@@ -201,9 +201,9 @@ PLANTED = (
         "last block sums in a relaxed order", (RELAXED,), _last_block(RELAXED),
         _last_block(last_block_sums(ct.MemoryOrder.ACQ_REL)), torch.tensor([2080.0]), array="partial",
     ),
-    Planted(
-        "lock without a release", (locked_add,),
-        *both(locked_add, 4, lambda free: (ramp(64), zero(), torch.zeros(16), free), False, True),
+    planted(
+        "lock without a release", locked_add, 4,
+        lambda free: (ramp(64), zero(), torch.zeros(16), free), False, True,
         ramp(64).reshape(4, 16).sum(0), array="out",
     ),
 )  # fmt: skip

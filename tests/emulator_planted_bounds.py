@@ -3,7 +3,7 @@
 import cuda.tile as ct
 import torch
 
-from emulator_planted_case import Planted, both, launched, ramp
+from emulator_planted_case import Planted, launched, planted, ramp
 
 ZERO = ct.PaddingMode.ZERO
 
@@ -109,19 +109,19 @@ PLANTED = (
         "store at an element for a tile", (store_at_an_element,), _double(store_at_an_element, 7),
         _double(double, 7), TWICE, block=1, array="out", element=(256,),
     ),
-    Planted(
-        "load past the row without a check", (load_unchecked,),
-        *both(load_unchecked, 7, lambda width: (ramp(4, width), torch.zeros(1, width), 16), 100, 112),
+    planted(
+        "load past the row without a check", load_unchecked, 7,
+        lambda width: (ramp(4, width), torch.zeros(1, width), 16), 100, 112,
         ramp(1, 112) * 2, block=6, array="x", element=(0, 100),
     ),
-    Planted(
-        "store past the end without a check", (store_unchecked,),
-        *both(store_unchecked, 7, lambda size: (ramp(size), torch.empty(size), 16), 100, 112), ramp(112) * 2,
-        block=6, array="out", element=(100,),
+    planted(
+        "store past the end without a check", store_unchecked, 7,
+        lambda size: (ramp(size), torch.empty(size), 16), 100, 112,
+        ramp(112) * 2, block=6, array="out", element=(100,),
     ),
-    Planted(
-        "swizzle without the rest of the last group", (swizzled_copy,),
-        *both(swizzled_copy, 35, lambda rest: (ramp(28, 20), torch.empty(28, 20), 7, 5, 4, rest), False, True),
+    planted(
+        "swizzle without the rest of the last group", swizzled_copy, 35,
+        lambda rest: (ramp(28, 20), torch.empty(28, 20), 7, 5, 4, rest), False, True,
         ramp(28, 20), block=23, array="x", element=(28, 0),
     ),
     Planted(

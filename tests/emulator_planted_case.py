@@ -8,13 +8,13 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import cuda.tile as ct
 import torch
 
 MARK = re.compile(r"# (?P<sometimes>MAYBE )?FAULT: (?P<kinds>[\w-]+(?:, [\w-]+)*)$")
-Places = frozenset[tuple[str, str, int]]
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,14 @@ def launched(kernel, grid, *arguments):
     return arguments[list(inspect.signature(kernel._pyfunc).parameters).index("out")]
 
 
-def both(kernel, grid, make, *pair):
-    """The wrong and the right launch of a kernel, whose arguments `make` makes of each of the pair."""
-    return [lambda each=each: launched(kernel, grid, *make(each)) for each in pair]
+def planted(name, kernel, grid, make, wrong, right, expected, **known):
+    """A fault of a kernel that is wrong or right by the arguments that `make` makes of one thing or another."""
+    launches = (partial(_made, kernel, grid, make, one) for one in (wrong, right))
+    return Planted(name, (kernel,), *launches, expected, **known)
+
+
+def _made(kernel, grid, make, one):
+    return launched(kernel, grid, *make(one))
 
 
 def ramp(*shape):

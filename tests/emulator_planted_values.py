@@ -3,7 +3,7 @@
 import cuda.tile as ct
 import torch
 
-from emulator_planted_case import Planted, both, launched, ramp
+from emulator_planted_case import Planted, launched, planted, ramp
 
 PAD = ct.PaddingMode
 
@@ -177,14 +177,14 @@ def _means(least):
 SUMS, SOFTMAX, MATMUL = (make(PAD.UNDETERMINED) for make in (row_sums, softmax, matmul))
 ROWS = ramp(3, 12) / 36
 PLANTED = (
-    Planted(
-        "atomic sum into empty memory", (accumulate_atomically,),
-        *both(accumulate_atomically, 3, lambda start: (ramp(3, 16), start(16)), torch.empty, torch.zeros),
+    planted(
+        "atomic sum into empty memory", accumulate_atomically, 3,
+        lambda start: (ramp(3, 16), start(16)), torch.empty, torch.zeros,
         ramp(3, 16).sum(0), array="out", says="reaches an atomic update",
     ),
-    Planted(
-        "accumulation into empty memory", (accumulate,),
-        *both(accumulate, 2, lambda start: (ramp(3, 32), start(32), 3), torch.empty, torch.zeros),
+    planted(
+        "accumulation into empty memory", accumulate, 2,
+        lambda start: (ramp(3, 32), start(32), 3), torch.empty, torch.zeros,
         ramp(3, 32).sum(0), block=0, array="out", element=(0,), says="element [0] of out",
     ),
     Planted(
@@ -195,10 +195,9 @@ PLANTED = (
         "row numbers that nobody wrote", (choose_rows, gather_rows), _chosen(2), _chosen(3), ramp(3, 16).flip(0),
         block=2, says="element [2] of chosen",
     ),
-    Planted(
-        "flags that nobody wrote", (double_if,),
-        *both(double_if, 4, lambda made: (ramp(64), made(4, dtype=torch.int32), torch.empty(64)),
-              torch.empty, torch.ones),
+    planted(
+        "flags that nobody wrote", double_if, 4,
+        lambda made: (ramp(64), made(4, dtype=torch.int32), torch.empty(64)), torch.empty, torch.ones,
         ramp(64) * 2, block=0, says="element [0] of flags",
     ),
     Planted(
@@ -225,14 +224,14 @@ PLANTED = (
         "mean of an empty group", (group_means,), _means(0), _means(1), _integers(3, 0, 2), block=1, array="out",
         element=(1,),
     ),
-    Planted(
-        "multiple that is none", (start_from_multiple,),
-        *both(start_from_multiple, 1, lambda first: (ramp(32), first, torch.empty(16)), 12, 16),
+    planted(
+        "multiple that is none", start_from_multiple, 1,
+        lambda first: (ramp(32), first, torch.empty(16)), 12, 16,
         ramp(32)[16:], block=0, says="12 is divisible by 8",
     ),
-    Planted(
-        "assertion that fails", (log_of_positive,),
-        *both(log_of_positive, 2, lambda x: (x, torch.empty(32)), ramp(32) - 20, torch.full((32,), 4.0)),
+    planted(
+        "assertion that fails", log_of_positive, 2,
+        lambda x: (x, torch.empty(32)), ramp(32) - 20, torch.full((32,), 4.0),
         torch.full((32,), 2.0), block=0, says="not positive",
     ),
 )  # fmt: skip

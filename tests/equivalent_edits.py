@@ -20,7 +20,6 @@ class Equivalent:
 MASKED = "a block more touches nothing: every access of it is masked or checked"
 CLIPPED = "what is loaded from beyond the array is only stored beyond the array, where the store drops it"
 LARGER = "a larger tile holds the same elements and more padding"
-SAME_CHECK = "the access checks its bounds itself, and pads with the same zero"
 
 EQUIVALENT = (
     Equivalent(
@@ -55,11 +54,13 @@ EQUIVALENT = (
     Equivalent(("paged_gather",), "bounds unchecked", "True", "False", "every position and column lies inside"),
     Equivalent(("residual_in_place",), "bounds unchecked", "False", "True", "the mask keeps every index inside"),
     Equivalent(("row_extremes",), "counted twice", "ct.maximum", "", "a maximum taken twice is the same maximum"),
-    Equivalent(("stencil",), "mask removed", "here", "None", SAME_CHECK),
-    Equivalent(("stencil",), "comparison", "here", "", SAME_CHECK),
-    Equivalent(("stencil",), "bound off by one", "0", "- 1", SAME_CHECK),
-    Equivalent(("stencil",), "bound off by one", "n", "+ 1", SAME_CHECK),
-    Equivalent(("stencil",), "operator", "here + 1", "here - 1", SAME_CHECK),
+    *(
+        Equivalent(("stencil",), operator, before, after, "the access checks its bounds itself, and pads with the same zero")
+        for operator, before, after in (
+            ("mask removed", "here", "None"), ("comparison", "here", ""), ("bound off by one", "0", "- 1"),
+            ("bound off by one", "n", "+ 1"), ("operator", "here + 1", "here - 1"),
+        )
+    ),
 )  # fmt: skip
 
 

@@ -1,6 +1,5 @@
 """`kdiag apply`: diffs that git takes, variants by name and by setting, writing with an undo, and every refusal."""
 
-import json
 import os
 import re
 import shlex
@@ -10,7 +9,7 @@ import subprocess
 import pytest
 
 from bundled import EXAMPLES
-from command_lines import refusal
+from command_lines import as_json, refusal
 
 pytest.importorskip("libcst")
 
@@ -44,8 +43,7 @@ def test_what_is_printed_is_a_patch(softmax, capsys):
 
 
 def test_a_variant_by_name(softmax, capsys):
-    assert run(["apply", str(softmax), "H", "--variant", "exp2", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = as_json(capsys, "apply", str(softmax), "H", "--variant", "exp2")
     assert (found["schema"], found["optimization"], found["variant"]) == ("kdiag.apply/1", "H", "exp2")
     assert (found["safety"], found["applicable"], found["written"]) == ("changes-rounding", True, False)
     assert found["diff"].startswith("--- a/softmax.py")
@@ -57,15 +55,13 @@ def test_a_variant_by_name(softmax, capsys):
     ("variant", "settings"), [("occupancy=2", {"occupancy": 2}), ("num_worker_warps=8", {"num_worker_warps": 8})]
 )
 def test_a_variant_by_setting(softmax, variant, settings, capsys):
-    assert run(["apply", str(softmax), "hints", "--variant", variant, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["settings"] == settings
+    assert as_json(capsys, "apply", str(softmax), "hints", "--variant", variant)["settings"] == settings
 
 
 def test_a_setting_that_is_not_offered_is_tried(capsys, tmp_path):
     kernel = tmp_path / "matmul.py"
     shutil.copy(EXAMPLES / "matmul_bf16" / "matmul.py", kernel)
-    assert run(["apply", str(kernel), "G", "--variant", "tile_k=16", "--json"]) == 0
-    assert "+TILE_K = 16" in json.loads(capsys.readouterr().out)["diff"]
+    assert "+TILE_K = 16" in as_json(capsys, "apply", str(kernel), "G", "--variant", "tile_k=16")["diff"]
 
 
 def test_writing_and_undoing(softmax, capsys):
@@ -94,8 +90,7 @@ def test_what_cannot_be_written_is_as_it_was(softmax, capsys, monkeypatch, mode,
 
 
 def test_applying_twice_says_why_not(softmax, capsys):
-    assert run(["apply", "softmax.py", "H", "--variant", "exp2", "--write", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["written"]
+    assert as_json(capsys, "apply", "softmax.py", "H", "--variant", "exp2", "--write")["written"]
     after = softmax.read_bytes()
     assert run(["apply", "softmax.py", "H", "--variant", "exp2", "--write"]) == 1
     assert "does not apply to softmax_kernel: " in capsys.readouterr().err
@@ -144,8 +139,7 @@ def test_a_byte_order_mark_is_named(softmax, capsys):
 
 
 def test_the_list(softmax, capsys):
-    assert run(["apply", "softmax.py", "--list", "--json"]) == 0
-    edits = json.loads(capsys.readouterr().out)["edits"]
+    edits = as_json(capsys, "apply", "softmax.py", "--list")["edits"]
     variants = {edit["optimization"]: edit["variants"] for edit in edits}
     assert {"A", "D", "H", "hints"} <= set(variants)
     assert [one["why_not"] for one in variants["D"]] == ["the kernel has no ct.mma"]
@@ -157,8 +151,7 @@ def test_the_list(softmax, capsys):
 
 @pytest.mark.compiler
 def test_with_a_workload_the_compiler_is_asked(capsys):
-    assert run(["apply", str(EXAMPLES / "softmax" / "softmax.py"), "H", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = as_json(capsys, "apply", str(EXAMPLES / "softmax" / "softmax.py"), "H")
     gates = {gate["gate"]: gate["outcome"] for gate in found["gates"]}
     assert gates == {"compile": "passed", "no-op": "passed", "effect": "passed"}
     assert "not compiled" not in found["explanation"]  # what is expected knows what the gates have seen

@@ -17,7 +17,6 @@ from kdiag.cutile.signature import signature
 from kdiag.diagnose.capture.workload import capture
 from kdiag.errors import UsageError, WorkloadError
 from kdiag.records import ArrayArgument, ScalarArgument
-from recorded_reports import LEAN, needs_data
 from scaled_vector import INPUTS, KERNEL, LAUNCH, WORKLOAD
 
 
@@ -60,34 +59,6 @@ def test_symbols_are_those_that_a_profile_of_the_same_launches_shows(name, monke
     profiled = {launches.action_by_idx(index).name() for index in range(launches.num_actions())}
     captured = capture(described, described.kernel_file, "sm_90")
     assert profiled <= {one.signature.symbol for one in captured}
-
-
-@needs_data
-def test_symbols_of_recorded_launches_with_constants():
-    ncu_report = pytest.importorskip("ncu_report")
-
-    def softmax_k(x, y, *rest):
-        pass
-
-    launches = ncu_report.load_report(str(LEAN)).range_by_idx(0)
-    found = {launches.action_by_idx(index).name() for index in range(launches.num_actions())}
-    x = array(32768, 4096, dtype=torch.bfloat16)
-    arrays = symbol(lambda x, y: None, x, x).removeprefix("<lambda>")
-    assert any(name.startswith(f"softmax_k{arrays}_I32768_I4096") for name in found)
-    vector = array(1 << 27)
-    arrays = symbol(lambda x, y, z: None, vector, vector, vector).removeprefix("<lambda>")
-    assert f"vadd_g{arrays}_I1024_I0" in found
-
-
-def test_the_symbol_of_a_batched_product_with_odd_strides():
-    """As profiled on an H200: 511 columns, so that the rows of one operand are not 16-byte aligned."""
-
-    def bmm(a, b, c, n, flag: ct.Constant[bool], size: ct.Constant[int]):
-        pass
-
-    a, b, c = (array(*shape, dtype=torch.float16) for shape in ((3, 511, 512), (3, 512, 511), (3, 512, 512)))
-    arrays = "A3f16_3v8l0_4i16t1_p16_A3f16_1v8_2i16_3l0_4t1_p16_A3f16_3v8l0_4t1_6i16_p16"
-    assert symbol(bmm, a, b, c, 7, True, 511) == f"bmm_Kt1_{arrays}_Si32_B1_I511"
 
 
 def test_values_that_do_not_fit_32_bits_are_refused_as_the_launch_would():

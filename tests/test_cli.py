@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from bundled import EXAMPLES
-from command_lines import refusal
+from command_lines import python, refusal
 from kdiag import __main__, cli, interrupts, isolate
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import KdiagError
@@ -135,7 +135,7 @@ def test_another_broken_pipe_is_not_taken_for_the_output():
             os.write(writer, b"x")
         except BrokenPipeError:
             print("went on", interrupts.received)"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python(code)
     assert done.stdout == "went on []\n"
 
 
@@ -147,13 +147,13 @@ def test_what_nohup_ignores_stays_ignored_and_what_python_drops_is_not_told():
         cli.main()
         type("Finalized", (), {"__del__": lambda _: interrupts.stop(2, None)})()
         print([signal.getsignal(n) for n in (signal.SIGHUP, signal.SIGTERM)] == [signal.SIG_IGN, interrupts.stop])"""
-    done = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=True)
+    done = python(code, "--version")
     assert (done.stdout.splitlines()[-1], done.stderr) == ("True", "")
 
 
 def test_help_imports_nothing_heavy():
     code = "import sys; from kdiag import cli; cli.run(['--help']); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python(code)
     loaded = set(done.stdout.splitlines()[-1].split())
     assert not loaded & {"numpy", "pandas", "networkx", "libcst", "torch", "ncu_report", "rich"}
 

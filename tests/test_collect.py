@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from command_lines import program
 from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import UsageError
 from kdiag.executors.ncu import collect as collecting
@@ -199,9 +200,7 @@ def test_a_workload_without_counters(machine, monkeypatch, play, kernels, says):
 
 
 def test_a_profile_that_waits_is_told_its_source_and_ends_with_whoever_started_it(machine, monkeypatch):
-    waits = machine.folder / "waits"
-    waits.write_text(f"#!/bin/sh\ndd if=$4 of={machine.folder}/told bs=4096 count=1\n")
-    waits.chmod(0o755)
+    waits = program(machine.folder / "waits", f"dd if=$4 of={machine.folder}/told bs=4096 count=1")
     monkeypatch.setattr(sys, "executable", str(waits))
     machine.plays("good", SOFTMAX, SOFTMAX)
     waiting = prepare(workload(machine.folder), "softmax_kernel", ("a",), machine.report)

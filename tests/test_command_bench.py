@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from command_lines import program
 from kdiag.diagnose.report.read import read_launches
 from kdiag.executors.command_bench import CommandBench, plain, timings_of
 from kdiag.executors.command_output import Measured
@@ -85,8 +86,7 @@ def test_the_counters_are_those_of_a_launch_by_the_benchmark(machine, tmp_path, 
     ncu = machine.folder / "bin" / "ncu"
     ncu.write_text(ncu.read_text().replace("exec", "sleep 60 & echo $! > pid\nexec"))  # as a shell line may leave
     commands = bench(tmp_path, "pass", f"assert {TEST} == 1.0; import time; time.sleep(60)")
-    (tmp_path / "bench.sh").write_text(f"#!/bin/sh\nexec {shlex.join(commands.workload.bench)}\n")
-    (tmp_path / "bench.sh").chmod(0o755)
+    program(tmp_path / "bench.sh", f"exec {shlex.join(commands.workload.bench)}")
     commands = replace(commands, workload=replace(commands.workload, bench=("./bench.sh",)))
     found = commands.counters(sources[1], "softmax_kernel")
     assert found.observations

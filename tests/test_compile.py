@@ -36,6 +36,11 @@ def compiled(name, folder, *edits, timeout_s=TIMEOUT_S):
     return answer
 
 
+def again(folder):
+    """Compile once more what `compiled("vector_add", folder)` did."""
+    return compile_workload(example("vector_add"), [folder / "0" / "vector_add.py"], "sm_90", timeout_s=TIMEOUT_S)
+
+
 def value(compilation, name):
     assert not isinstance(compilation, CompileFailure), compilation
     return from_compilation(compilation)[name].value
@@ -92,11 +97,11 @@ def test_what_was_compiled_is_not_compiled_again_until_its_entry_is_damaged(tmp_
     (entry,) = (tmp_path / "cache" / "compilations").iterdir()
     whole = entry.read_text()
     entry.write_text(whole.replace('"registers": ', '"registers": 9'))
-    (known,) = compile_workload(example("vector_add"), [tmp_path / "0" / "vector_add.py"], "sm_90", timeout_s=TIMEOUT_S)
+    (known,) = again(tmp_path)
     assert value(known, "compile.registers") == int(f"9{value(first, 'compile.registers')}")
     entry.write_text(whole[:100])
-    (again,) = compile_workload(example("vector_add"), [tmp_path / "0" / "vector_add.py"], "sm_90", timeout_s=TIMEOUT_S)
-    assert value(again, "compile.registers") == value(first, "compile.registers")
+    (anew,) = again(tmp_path)
+    assert value(anew, "compile.registers") == value(first, "compile.registers")
     assert entry.read_text().startswith(whole[:100])
 
 
@@ -107,7 +112,7 @@ def test_the_same_source_in_another_folder_is_known(tmp_path, monkeypatch):
     assert len(list((tmp_path / "cache" / "compilations").iterdir())) == 1
     (version,) = (tmp_path / "cache" / "bytecode-versions").iterdir()
     version.write_text('{"text": "1.0"}')
-    (told,) = compile_workload(example("vector_add"), [tmp_path / "0" / "vector_add.py"], "sm_90", timeout_s=TIMEOUT_S)
+    (told,) = again(tmp_path)
     assert "Unsupported bytecode version '1.0'" in told.message
 
 

@@ -4,11 +4,9 @@ import pytest
 
 from kdiag.diagnose.contradictions import LARGEST_L2, RULES, Counted, contradictions
 from kdiag.diagnose.limits import limits_of
-from kdiag.diagnose.report.read import read_launches
-from kdiag.errors import ReportError
 from kdiag.records import Limits
 from observing import observe
-from recorded_reports import REPORTS
+from recorded_reports import each_report, launches_of
 
 H200 = Limits(dram_gbs=4800, l2_gbs=11_000, fp32_tflops=67, fp64_tflops=34, tensor_tflops={"bf16": 989, "fp8": 1979})
 
@@ -93,14 +91,9 @@ def test_fp16_accumulation_and_sparse_operands_double_a_tensor_pipe():
     assert contradictions(doubled, geforce) == ()
 
 
-@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.name[:40])
+@each_report
 def test_no_false_alarm_in_recorded_reports(path):
-    pytest.importorskip("ncu_report")
-    try:
-        launches = read_launches(path)
-    except ReportError:
-        pytest.skip("nothing was recorded")
-    for launch in launches:
+    for launch in launches_of(path):
         known = launch.observations
         for limits in (limits_of(known), limits_of(known, launch.gpu_name), limits_of({}, launch.gpu_name)):
             assert contradictions(known, limits) == ()

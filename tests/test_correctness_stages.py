@@ -1,6 +1,5 @@
 """The stages of the check, on the CPU: what each notices, and that the unedited kernel decides what is asked."""
 
-from collections.abc import Callable
 from types import ModuleType
 
 import pytest
@@ -14,8 +13,6 @@ from kdiag.executors.correctness.controls import prove
 from kdiag.executors.correctness.stages import beyond, required, run, survey
 from kdiag.executors.correctness.subject import Subject
 from kdiag.records import STAGES, ConfigurationCheck, NotEvaluated
-
-Kernel = Callable[["torch.Tensor"], "torch.Tensor"]
 
 
 def right(x):

@@ -1,7 +1,5 @@
 """That kdiag makes the signatures that cuda.tile's run time makes, and refuses what it refuses in words of its own."""
 
-import subprocess
-import sys
 from collections import namedtuple
 from dataclasses import dataclass
 from enum import IntEnum
@@ -19,6 +17,7 @@ pytestmark = pytest.mark.compiler
 
 import cuda.tile as ct
 
+from command_lines import python
 from cuda_run_time import symbol_of
 from kdiag.cutile.signature import describe, signature
 from kdiag.records import ArrayArgument, ScalarArgument
@@ -236,5 +235,4 @@ def test_torch_is_not_needed():
         "kernel = ct.kernel(lambda x: None); describe(kernel, (numpy.zeros(4),))\n"
         "signature(kernel, (numpy.zeros(4),)); print('torch' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+    assert python(code).stdout == "False\n"

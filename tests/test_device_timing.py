@@ -43,12 +43,24 @@ class Card(Flush):
         self.host_ms = max(self.host_ms, self.ms)
 
 
-@pytest.mark.parametrize(("least", "most", "rounds"), [(3, 50, 18), (3, 9, 9), (30, 50, 30)])
-def test_samples_are_cold_and_each_round_has_every_arm_once_in_random_order(monkeypatch, least, most, rounds):
+@pytest.fixture
+def card(monkeypatch):
+    """A card of much memory in the place of torch's, which counts a sleep as 1 ms."""
     card = Card()
-    monkeypatch.setattr(torch.cuda, "Event", card.event)
-    monkeypatch.setattr(torch.cuda, "synchronize", card.synchronize)
+    for name, stand_in in {
+        "Event": card.event,
+        "synchronize": card.synchronize,
+        "_sleep": lambda _: card.run("sleep", 1.0),
+        "memory_allocated": lambda: 0,
+        "mem_get_info": lambda: (1e9, 1e9),
+    }.items():
+        monkeypatch.setattr(torch.cuda, name, stand_in)
     monkeypatch.setattr(device_timing, "time", SimpleNamespace(perf_counter=lambda: card.host_ms / 1e3))
+    return card
+
+
+@pytest.mark.parametrize(("least", "most", "rounds"), [(3, 50, 18), (3, 9, 9), (30, 50, 30)])
+def test_samples_are_cold_and_each_round_has_every_arm_once_in_random_order(card, least, most, rounds):
     arms = [lambda name=name, ms=ms: card.run(name, ms + 1e-6 * len(card.log)) for name, ms in (("a", 2), ("b", 3))]
     for _ in range(2):  # the second configuration like the first
         card.log.clear()
@@ -80,15 +92,11 @@ def test_samples_are_cold_and_each_round_has_every_arm_once_in_random_order(monk
     ],
 )
 def test_a_run_of_microseconds_is_timed_several_times_each_on_inputs_of_its_own(
-    monkeypatch, ms, longer, host, free, runs
+    card, monkeypatch, ms, longer, host, free, runs
 ):
-    card, made = Card(), []
-    monkeypatch.setattr(torch.cuda, "Event", card.event)
-    monkeypatch.setattr(torch.cuda, "synchronize", card.synchronize)
-    monkeypatch.setattr(torch.cuda, "_sleep", lambda _: card.run("sleep", 1.0))
+    made = []
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 5 * len(made))
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (free, 1e9))
-    monkeypatch.setattr(device_timing, "time", SimpleNamespace(perf_counter=lambda: card.host_ms / 1e3))
 
     def make():
         made.append(len(made))
@@ -109,14 +117,8 @@ def test_a_run_of_microseconds_is_timed_several_times_each_on_inputs_of_its_own(
     assert {*taken} == {frozenset(first), frozenset(second)}, "every version has all of them in its turn"
 
 
-def test_where_inputs_lie_is_charged_to_no_version(monkeypatch):
-    card, places = Card(), iter((0.06, 0.062, 0.065))
-    monkeypatch.setattr(torch.cuda, "Event", card.event)
-    monkeypatch.setattr(torch.cuda, "synchronize", card.synchronize)
-    monkeypatch.setattr(torch.cuda, "_sleep", lambda _: None)
-    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda: 0)
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (1e9, 1e9))
-    monkeypatch.setattr(device_timing, "time", SimpleNamespace(perf_counter=lambda: card.host_ms / 1e3))
+def test_where_inputs_lie_is_charged_to_no_version(card):
+    places = iter((0.06, 0.062, 0.065))
     arms = device_timing.by_turns([lambda ms: card.run("kernel", ms)] * 3, lambda: next(places))
     parent, twin, candidate = interleaved(arms, Budget(100, 100, 0.1), card)
     timed = timing("", parent, twin, candidate)

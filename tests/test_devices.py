@@ -2,11 +2,9 @@
 
 import pytest
 
-from kdiag.diagnose.report.read import read_launches
-from kdiag.errors import ReportError
 from kdiag.records import number
 from kdiag.rules.load_devices import device_named, load_devices
-from recorded_reports import REPORTS
+from recorded_reports import each_report, launches_of
 
 CARDS = sorted({device.name: device for device in load_devices().values()}.values(), key=lambda card: card.name)
 FP32_LANES = {"7.5": 64, "8.0": 64}
@@ -73,14 +71,9 @@ def test_old_drivers_leave_out_the_maker():
     assert device_named("GeForce RTX 3080") is load_devices()["NVIDIA GeForce RTX 3080"]
 
 
-@pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.name[:40])
+@each_report
 def test_the_table_agrees_with_recorded_reports(path):
-    pytest.importorskip("ncu_report")
-    try:
-        launches = read_launches(path)
-    except ReportError:
-        pytest.skip("nothing was recorded")
-    longest = max(launches, key=lambda launch: launch.duration_us or 0.0)
+    longest = max(launches_of(path), key=lambda launch: launch.duration_us or 0.0)
     device = device_named(longest.gpu_name or "")
     if device is None:
         pytest.skip(f"{longest.gpu_name} is not in the table")

@@ -7,6 +7,7 @@ import time
 import pytest
 from click.testing import CliRunner
 
+from command_lines import program, written
 from kdiag.commands.doctor import command
 from kdiag.diagnose import environment, toolchain
 from kdiag.diagnose.environment import architecture_of, counter_access, examine
@@ -35,21 +36,16 @@ def machine(tmp_path, monkeypatch):
     return tmp_path
 
 
-def program(machine, name, output, code=0):
+def prints(machine, name, output, code=0):
     return script(machine, name, f"cat <<'END'\n{output}\nEND\nexit {code}")
 
 
 def script(machine, name, body):
-    path = machine / "bin" / name
-    path.write_text(f"#!/bin/sh\nPATH=/bin:/usr/bin\n{body}\n")
-    path.chmod(0o755)
-    return str(path)
+    return str(program(machine / "bin" / name, f"PATH=/bin:/usr/bin\n{body}"))
 
 
 def proc(machine, name, text):
-    path = machine / "proc" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    written(machine / "proc" / name, text)
 
 
 def tool(found, name):
@@ -57,9 +53,9 @@ def tool(found, name):
 
 
 def test_a_machine_with_a_card(machine):
-    program(machine, "nvidia-smi", H200)
-    program(machine, "tileiras", TILEIRAS.format("13.4"))
-    found = examine(program(machine, "ncu", NCU), machine)
+    prints(machine, "nvidia-smi", H200)
+    prints(machine, "tileiras", TILEIRAS.format("13.4"))
+    found = examine(prints(machine, "ncu", NCU), machine)
     (card,) = found.cards
     assert (card.name, card.compute_capability, card.memory_mib) == ("NVIDIA H200", "9.0", 143771)
     assert (card.architecture, card.cutile, card.limits_known) == ("Hopper", True, True)
@@ -71,7 +67,7 @@ def test_a_machine_with_a_card(machine):
 
 def test_several_cards_some_of_them_strange(machine):
     rows = ["Tesla V100-SXM2-16GB, 7.0, 16384, 535.10", "NVIDIA GB10, 12.1, [N/A], 535.10", "Odd, [N/A], 5, 535.10"]
-    program(machine, "nvidia-smi", "\n".join(rows))
+    prints(machine, "nvidia-smi", "\n".join(rows))
     found = examine(None, machine)
     assert [card.architecture for card in found.cards] == ["Volta", "Blackwell", None]
     assert [card.cutile for card in found.cards] == [False, True, None]
@@ -90,7 +86,7 @@ def test_a_machine_without_anything(machine):
 
 
 def test_nvidia_smi_that_fails_is_quoted(machine):
-    program(machine, "nvidia-smi", "NVIDIA-SMI has failed because it couldn't communicate with the driver.", 9)
+    prints(machine, "nvidia-smi", "NVIDIA-SMI has failed because it couldn't communicate with the driver.", 9)
     proc(machine, "driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue Sep 23\n")
     found = examine(None, machine)
     assert "exit code 9: NVIDIA-SMI has failed because" in found.no_cards
@@ -124,7 +120,7 @@ def test_a_program_that_cannot_be_started(machine):
 
 @pytest.mark.parametrize(("release", "usable"), [("13.1", False), ("13.3", False), ("13.4", True), ("14.0", True)])
 def test_tileiras_must_write_remarks(machine, release, usable):
-    program(machine, "tileiras", TILEIRAS.format(release))
+    prints(machine, "tileiras", TILEIRAS.format(release))
     compiler = tool(examine(None, machine), "tileiras")
     assert compiler.usable is usable
     assert usable or "13.4 or newer" in compiler.problem
@@ -188,8 +184,8 @@ def test_pytorch_names_the_card_where_nvidia_smi_is_missing(machine, monkeypatch
 
 
 def test_the_terminal(machine):
-    program(machine, "nvidia-smi", H200)
-    program(machine, "ncu", NCU)
+    prints(machine, "nvidia-smi", H200)
+    prints(machine, "ncu", NCU)
     done = CliRunner().invoke(command)
     assert done.exit_code == 0
     assert "NVIDIA H200, Hopper (compute capability 9.0), 140 GiB, limits known" in done.stdout
@@ -199,7 +195,7 @@ def test_the_terminal(machine):
 
 
 def test_json(machine):
-    program(machine, "nvidia-smi", H200)
+    prints(machine, "nvidia-smi", H200)
     done = CliRunner().invoke(command, ["--json"])
     answer = json.loads(done.stdout)
     assert (done.exit_code, answer["schema"], answer["works"]) == (0, "kdiag.doctor/1", True)

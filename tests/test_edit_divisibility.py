@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from edit_compilation import machine_code
 from edit_emulation import edited, emulating, launched, module_of, numbers, refused
 from kdiag.executors.edits.divisibility import Divisibility
-from kdiag.executors.edits.examples.divisibility import _rows, _window
+from kdiag.executors.edits.examples.divisibility import ROWS, WINDOW
 
 pytest.importorskip("cuda.tile")
 pytestmark = pytest.mark.usefixtures("emulating")
-ROWS, WINDOW = _rows(declared=False), _window(declared=False)
 
 
 @given(rows=st.integers(1, 4), stride=st.sampled_from([0, 1, 16, 17, 48, 64, 96]))

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edit_emulation
-from edit_compilation import compile_to_cubin
 from edit_emulation import called, edited
 from kdiag.executors.edits.autotune import Autotune
 from kdiag.executors.edits.base import Subject
@@ -171,10 +170,3 @@ def test_a_search_for_a_product_leaves_out_what_would_spill():
     source = edited(Autotune(), MATMUL, "matmul_kernel", "tiles-and-hints")
     assert "(128, 128, 64, 2, None)" in source
     assert "(128, 128, 64, 4, None)" not in source, "four accumulators fill an SM's registers"
-
-
-@pytest.mark.compiler
-@pytest.mark.parametrize("target", ["sm_90", "sm_100"])
-def test_a_split_row_compiles(target):
-    split = resized(ROWS, "gate_kernel", tile=1024)
-    assert compile_to_cubin(split, "gate_kernel", target).startswith(b"\x7fELF")

@@ -1,11 +1,9 @@
 """`kdiag emulate`: what it prints, its JSON and its exit codes, on bundled and on broken workloads."""
 
-import json
-
 import pytest
 
 from bundled import EXAMPLES
-from command_lines import refusal
+from command_lines import as_json, refusal
 from kdiag.cli import run
 from scaled_vector import KERNEL, WORKLOAD
 
@@ -28,8 +26,7 @@ def broken(workload, old, new, file="scale.py"):
 
 
 def test_an_example_is_right(capsys):
-    assert run(["emulate", str(EXAMPLES / "softmax"), "--shuffle", "--seed", "3", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = as_json(capsys, "emulate", str(EXAMPLES / "softmax"), "--shuffle", "--seed", "3")
     assert found["schema"] == "kdiag.emulate/1"
     assert found["passed"]
     assert [row["launches"] for row in found["configurations"]] == [1, 1, 1]
@@ -46,8 +43,8 @@ def test_a_tail_that_no_block_writes(workload, capsys):
 
 
 def test_faults_as_json(workload, capsys):
-    assert run(["emulate", str(broken(workload, "(y, (i,)", "(y, (0,)")), "--json", "--configuration", "0"]) == 1
-    (row,) = json.loads(capsys.readouterr().out)["configurations"]
+    racing = str(broken(workload, "(y, (i,)", "(y, (0,)"))
+    (row,) = as_json(capsys, "emulate", racing, "--configuration", "0", code=1)["configurations"]
     assert not row["correct"]
     assert {fault["kind"]: fault["warning"] for fault in row["faults"]} == {"race": False, "unwritten": False}
     race = next(fault for fault in row["faults"] if fault["kind"] == "race")
@@ -61,8 +58,7 @@ def test_a_rule_of_cutile(workload, capsys):
 
 
 def test_one_after_the_other_and_all(workload, capsys):
-    assert run(["emulate", str(workload), "--one-by-one", "--all", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["configurations"]) == 2
+    assert len(as_json(capsys, "emulate", str(workload), "--one-by-one", "--all")["configurations"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -112,15 +108,13 @@ def test_a_plan_refuses_a_named_workload_that_fails(workload, capsys):
 )
 def test_a_run_that_fails_is_told_of_its_configuration(workload, capsys, old, new, sentence):
     guarded = new if new.startswith(("    (", "(0")) else f"    if x.numel() == 64:\n    {new}\n    return y"
-    assert run(["emulate", str(broken(workload, old, guarded)), "--json"]) == 1
-    first, second = json.loads(capsys.readouterr().out)["configurations"]
+    first, second = as_json(capsys, "emulate", str(broken(workload, old, guarded)), code=1)["configurations"]
     assert sentence in first["reason"]
     assert not first["correct"]
     assert second["correct"] == (guarded != new)
 
 
 def test_a_wrong_result_says_where(workload, capsys):
-    assert run(["emulate", str(broken(workload, ") * 2", ") * 3")), "--json"]) == 1
-    first, _ = json.loads(capsys.readouterr().out)["configurations"]
+    first, _ = as_json(capsys, "emulate", str(broken(workload, ") * 2", ") * 3")), code=1)["configurations"]
     assert "worst at [" in first["reason"]
     assert "64 of 64 elements are wrong" in first["reason"]

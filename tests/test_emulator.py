@@ -16,25 +16,17 @@ pytestmark = pytest.mark.compiler
 
 import cuda.tile as ct
 
-from emulator_kernels import capped_running_sums, capped_sums, doubled, product, shared_product, softmax, wandering
+from emulator_kernels import (
+    capped_running_sums,
+    capped_sums,
+    doubled,
+    product,
+    shared_product,
+    softmax,
+    wandered,
+    wandering,
+)
 from kdiag.executors.emulator import emulate
-
-
-def wandered(block, blocks, stop, limit):
-    total = 0
-    for i in range(block, stop, blocks):
-        if i % 5 == 3:
-            continue
-        if total > limit:
-            break
-        j = 0
-        while j < i:
-            j += 2
-            if j == 6:
-                total += 1
-                continue
-            total += j
-    return total
 
 
 @pytest.mark.parametrize("options", [{}, {"lockstep": False}, {"shuffle": 1}, {"shuffle": 2, "lockstep": False}])
@@ -47,19 +39,6 @@ def test_a_softmax_with_a_ragged_row(dtype, options):
     expected = torch.softmax(x.double(), 1)
     assert (y.double() - expected).abs().max() <= torch.finfo(x.dtype).eps * 2 * expected.max()
     assert emulation.faults == ()
-
-
-@pytest.mark.parametrize(("m", "n", "k"), [(64, 32, 32), (100, 90, 70), (1, 33, 65)])
-def test_a_product_of_matrices_that_are_no_multiple_of_the_tile(m, n, k):
-    a, b = (torch.randn(*shape, generator=torch.Generator().manual_seed(3)) for shape in ((m, k), (k, n)))
-    results = []
-    for lockstep in (True, False):
-        with emulate(lockstep=lockstep):
-            c = torch.empty(m, n)
-            ct.launch(None, (-(-m // 32), -(-n // 32)), product, (a, b, c, 32, 32, 32))
-        results.append(c)
-    assert torch.equal(*results)
-    torch.testing.assert_close(results[0], a @ b, rtol=1e-5, atol=1e-5)
 
 
 @settings(max_examples=25, deadline=None)

@@ -1,7 +1,6 @@
 """The database of earlier trials: several processes, damage, and what it changes in a plan."""
 
 import csv
-import json
 import sqlite3
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from command_lines import as_json
 from kdiag import cli
 from kdiag.loop.experience import memory
 from kdiag.loop.findings import Findings
@@ -145,8 +145,7 @@ def test_history_chooses_groups_and_exports(tmp_path, capsys):
     assert "- is not timed" in text
     assert cli.run(["history", "--kernel", "other"]) == 0
     assert "Candidates that wait for a GPU are none" in capsys.readouterr().out
-    assert cli.run(["history", "--json", "--export", str(file)]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = as_json(capsys, "history", "--export", str(file))
     assert (told["schema"], len(told["trials"]), len(told["groups"])) == ("kdiag.history/1", 6, 2)
     rows = list(csv.DictReader(file.open()))
     assert [row["architecture"] for row in rows] == ["sm_100"] * 2 + ["sm_90"] * 4

@@ -1,9 +1,8 @@
 """`kdiag explain`: pages by name, by what is near, and as JSON."""
 
-import json
-
 import pytest
 
+from command_lines import as_json
 from kdiag.cli import run
 from kdiag.reporters import terminal_explain
 from kdiag.rules.load_playbook import load as playbook
@@ -28,8 +27,7 @@ def test_a_page(words, heading, capsys):
 
 
 def test_the_page_of_an_edit_shows_its_examples(capsys):
-    assert run(["explain", "H", "--json"]) == 0
-    sections = {part["heading"]: part["text"] for part in json.loads(capsys.readouterr().out)["sections"]}
+    sections = {part["heading"]: part["text"] for part in as_json(capsys, "explain", "H")["sections"]}
     assert "```diff\n@@" in sections["Before and after"]
 
 
@@ -52,16 +50,10 @@ def test_the_list_names_every_optimization_and_cause(capsys):
 
 
 def test_json(capsys):
-    assert run(["explain", "register-spills", "--json"]) == 0
-    page = json.loads(capsys.readouterr().out)
+    page = as_json(capsys, "explain", "register-spills")
     assert (page["schema"], page["name"], page["kind"]) == ("kdiag.explain/1", "register-spills", "cause")
     assert [section["heading"] for section in page["sections"]][:2] == ["", "What it is"]
-    assert run(["explain", "--json"]) == 0
-    assert {page["kind"] for page in json.loads(capsys.readouterr().out)["pages"]} == {
-        "optimization",
-        "cause",
-        "concept",
-    }
+    assert {page["kind"] for page in as_json(capsys, "explain")["pages"]} == {"optimization", "cause", "concept"}
 
 
 def test_every_page_is_found_and_can_be_set_for_a_terminal(capsys):

@@ -2,10 +2,11 @@
 
 import subprocess
 import sys
-import textwrap
 
 import pytest
 
+import scaled_vector
+from command_lines import written
 from kdiag.errors import WorkloadError
 from kdiag.package_copy import PackageCopy, member_of
 from kdiag.workload import load_kernel, source_hash
@@ -47,9 +48,7 @@ def package(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     monkeypatch.setattr(PackageCopy, "_active", None)
     for name, text in PACKAGE.items():
-        path = tmp_path / "root" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        written(tmp_path / "root" / name, text)
     yield tmp_path / "root" / "pack" / "ops" / "kernel.py"
     for name in [name for name in sys.modules if name.partition(".")[0] == "pack"]:
         del sys.modules[name]
@@ -58,9 +57,7 @@ def package(tmp_path, monkeypatch):
 def edited(kernel_file, value):
     """A version of the kernel file, kept elsewhere as candidates are."""
     path = kernel_file.parents[3] / str(value) / kernel_file.name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(KERNEL.replace("VALUE = 1\n", f"VALUE = {value}\n"))
-    return path
+    return written(path, KERNEL.replace("VALUE = 1\n", f"VALUE = {value}\n"))
 
 
 def test_a_file_is_named_with_its_packages(package):
@@ -142,55 +139,18 @@ def test_a_file_outside_a_package_is_loaded_alone(tmp_path):
     assert load_kernel(tmp_path / "other.py", path).__name__.startswith("kdiag_loaded_")
 
 
-WORKLOAD = """
-import torch
-
-KERNEL_FILE = "pack/ops/kernel.py"
-
-def configs():
-    return [{"n": 100}]
-
-def make_inputs(config, device, seed):
-    return {"x": torch.ones(config["n"], device=device)}
-
-def run(module, inputs):
-    import pack.ops
-    assert pack.ops.double is module.double
-    return module.double(inputs["x"])
-
-def reference(inputs):
-    return inputs["x"].double() * 2
-
-def bytes_moved(config):
-    return 0
-
-def flops(config):
-    return 0
-"""
-DOUBLE = """
-import cuda.tile as ct
-import torch
-from ..scale import doubled
-
-@ct.kernel
-def double_kernel(x, y):
-    i = ct.bid(0)
-    ct.store(y, (i,), doubled(ct.load(x, (i,), (16,), padding_mode=ct.PaddingMode.ZERO)))
-
-def double(x):
-    y = torch.empty_like(x)
-    ct.launch(torch.cuda.current_stream(), (ct.cdiv(x.shape[0], 16),), double_kernel, (x, y))
-    return y
-"""
-
-
 @pytest.mark.compiler
 def test_a_workload_for_a_kernel_file_of_a_package_is_captured_compiled_and_emulated(package, tmp_path):
     root = package.parents[2]
-    package.write_text(DOUBLE)
-    (root / "pack" / "scale.py").write_text("def doubled(x):\n    return x + x\n")
-    (package.parent / "__init__.py").write_text("from .kernel import double\n")
-    (root / "w.py").write_text(textwrap.dedent(WORKLOAD))
+    source = scaled_vector.KERNEL.replace("import torch", "import torch\nfrom ..scale import FACTOR").replace(
+        "* 2)", "* FACTOR)"
+    )
+    package.write_text(source)
+    (root / "pack" / "scale.py").write_text("FACTOR = 2\n")
+    (package.parent / "__init__.py").write_text("from .kernel import scale\n")
+    same = "import pack.ops\n    assert pack.ops.scale is module.scale\n    return module"
+    workload = scaled_vector.WORKLOAD.replace("scale.py", "pack/ops/kernel.py").replace("return module", same)
+    (root / "w.py").write_text(workload)
     command = [sys.executable, "-m", "kdiag", "emulate", str(root / "w.py")]
     assert subprocess.run(command, capture_output=True, text=True, check=False).returncode == 0
 
@@ -198,10 +158,6 @@ def test_a_workload_for_a_kernel_file_of_a_package_is_captured_compiled_and_emul
     from kdiag.workload import read
 
     described = read(root / "w.py")
-    candidate = tmp_path / "c" / "kernel.py"
-    candidate.parent.mkdir()
-    candidate.write_text(
-        DOUBLE.replace("def double_kernel", "def other_kernel").replace("double_kernel, (", "other_kernel, (")
-    )
+    candidate = written(tmp_path / "c" / "kernel.py", source.replace("scale_kernel", "other_kernel"))
     answers = compile_workload(described, [package, candidate], "sm_90", timeout_s=60)
-    assert [evidence.kernel for answer in answers for evidence in answer] == ["double_kernel", "other_kernel"]
+    assert [evidence.kernel for answer in answers for evidence in answer] == ["scale_kernel"] * 2 + ["other_kernel"] * 2

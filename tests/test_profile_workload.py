@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from bundled import EXAMPLES
-from command_lines import refusal
+from command_lines import as_json, refusal
 from kdiag import cli, isolate
 from kdiag.executors.bench import Baseline, ConfigurationBaseline
 from kdiag.executors.ncu.collect import NoCounters
@@ -19,15 +19,10 @@ from ncu_machine import FILL, SOFTMAX, machine
 __all__ = ["machine"]
 
 
-def printed(capsys, *arguments):
-    assert cli.run(["profile", *arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
 @pytest.mark.compiler
 @pytest.mark.parametrize("what", ["matmul_fp32", "matmul_fp32/matmul.py", "matmul_fp32/workload.py"])
 def test_the_compiler_alone_names_the_line(what, capsys):
-    (kernel,) = printed(capsys, str(EXAMPLES / what), "--target", "sm_100")["kernels"]
+    (kernel,) = as_json(capsys, "profile", str(EXAMPLES / what), "--target", "sm_100")["kernels"]
     cause = kernel["causes"][0]
     assert cause["id"] == "mma-off-tensor-cores"
     assert cause["evidence"][0]["where"] == {"file": "matmul.py", "line": 18, "column": 22}
@@ -63,7 +58,7 @@ def test_without_counters_the_time_is_set_beside_a_copys(answer, near, note, cap
     monkeypatch.setattr(profile_workload, "probe_gpu", lambda: Gpu("a card", "9.0", 132))
     monkeypatch.setattr(profile_workload, "sample", lambda _: NoCounters("refused"))
     monkeypatch.setattr(profile_workload, "time_runs", lambda _: Died("error", "no card"))
-    found = printed(capsys, str(EXAMPLES / "softmax"), "--configuration", "1")
+    found = as_json(capsys, "profile", str(EXAMPLES / "softmax"), "--configuration", "1")
     (kernel,) = found["kernels"]
     assert (kernel["causes"][0]["id"] == "dram-bandwidth") is near
     assert note in found["notes"]
@@ -72,7 +67,7 @@ def test_without_counters_the_time_is_set_beside_a_copys(answer, near, note, cap
 @pytest.mark.compiler
 def test_a_report_with_its_workload(capsys):
     folder = EXAMPLES / "softmax"
-    (kernel,) = printed(capsys, str(folder / "softmax.ncu-repz"), "--workload", str(folder))["kernels"]
+    (kernel,) = as_json(capsys, "profile", str(folder / "softmax.ncu-repz"), "--workload", str(folder))["kernels"]
     assert kernel["causes"][0]["id"] == "special-functions-and-division"
     assert kernel["roofline"]["excess_traffic"] == pytest.approx(1.0, abs=0.1)
     assert kernel["compiled"]["registers"] == 80
@@ -112,9 +107,3 @@ def test_a_program_under_the_profiler(machine, capsys):
     assert [kernel["name"] for kernel in profile["kernels"]] == ["softmax_kernel"]
     assert "passes" in said.err
     assert "its own words" in said.err
-
-
-def test_a_program_that_fails_by_itself(machine, capsys):
-    machine.plays("good")
-    assert cli.run(["profile", "--", sys.executable, "-c", "raise SystemExit(3)"]) == 1
-    assert "exit code 3" in capsys.readouterr().err

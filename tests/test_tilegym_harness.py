@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bundled import TILEGYM, needs_tilegym
+from command_lines import written
 from kdiag.errors import UsageError
 from kdiag.executors.tilegym import OPS, find_operator, operator_of, workload_of
 
@@ -35,9 +36,7 @@ FILES = {
 @pytest.fixture
 def checkout(tmp_path):
     for name, text in FILES.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        written(tmp_path / name, text)
     return tmp_path
 
 

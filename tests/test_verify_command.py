@@ -1,13 +1,11 @@
 """`kdiag verify`: any two versions of a kernel, what each gate says, and the exit codes."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 import gate_workload
-from command_lines import refusal
+from command_lines import python, refusal
 from kdiag.cli import run
 from kdiag.executors.bench import Trial
 from kdiag.isolate import Died
@@ -102,9 +100,7 @@ def test_the_gates_before_the_device_import_no_torch_here(kernel, faster):
         from kdiag.loop import verifying
         verifying.probe_gpu = lambda: None
         print(cli.run(sys.argv[1:]), "torch" in sys.modules)"""
-    words = [sys.executable, "-c", code, "verify", kernel, faster]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "0 False"
+    assert python(code, "verify", kernel, faster).stdout.splitlines()[-1] == "0 False"
 
 
 def test_held_against_an_edit(kernel, faster, capsys):

@@ -6,8 +6,6 @@ import torch
 
 from tilegym_references import BF16, FP16, FP32, TF32_EPSILON, Check, values
 
-Heads = tuple[int, int, int, int, int, int]  # batch, query heads, key heads, queries, keys, size
-
 
 def weighted(scores, mask, v, sinks=None):
     """softmax(scores) @ v, where `mask` is true; `sinks` are extra scores (heads, 1, 1) without a value."""
@@ -19,6 +17,7 @@ def weighted(scores, mask, v, sinks=None):
 
 
 def heads_of(shape, dtype):
+    """`shape` is (batch, query heads, key heads, queries, keys, size)."""
     batch, heads, kv_heads, queries, keys, size = shape
     q = values(batch, heads, queries, size, dtype=dtype)
     return (q, values(batch, kv_heads, keys, size, dtype=dtype), values(batch, kv_heads, keys, size, dtype=dtype))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from torch.nn import functional
 
-from tilegym_references import Check, values
+from tilegym_references import Check, gated, gelu_gated, values
 
 
 def gradients(operator, given, reference, *more, **options):
@@ -28,28 +28,18 @@ def rms_norm(shape, dtype):
 
 def silu_and_mul(shape, dtype):
     x = values(*shape, dtype=dtype)
-    return gradients("silu_and_mul:silu_and_mul", (x,), _gated, units=2)
-
-
-def _gated(x):
-    gate, up = x.chunk(2, -1)
-    return functional.silu(gate) * up
+    return gradients("silu_and_mul:silu_and_mul", (x,), lambda x: gated(*x.chunk(2, -1)), units=2)
 
 
 def swiglu(shape, dtype):
     pair = (values(*shape, dtype=dtype), values(*shape, dtype=dtype))
-    return gradients("swiglu:swiglu", pair, lambda gate, up: functional.silu(gate) * up, units=2)
+    return gradients("swiglu:swiglu", pair, gated, units=2)
 
 
 def geglu(shape, dtype):
     """TileGym adds the exact density to an approximate distribution, hence the tolerance, for every dtype."""
     x = values(*shape, dtype=dtype)
-    return gradients("activation.geglu:geglu", (x,), _geglu, -1, "tanh", epsilon=2.0**-7)
-
-
-def _geglu(x):
-    left, right = x.chunk(2, -1)
-    return left * functional.gelu(right, approximate="tanh")
+    return gradients("activation.geglu:geglu", (x,), gelu_gated, -1, "tanh", epsilon=2.0**-7)
 
 
 def attention(shape, dtype, *, causal=True, **more):

@@ -9,7 +9,6 @@ import torch
 from torch.nn import functional
 
 BF16, FP16, FP32 = torch.bfloat16, torch.float16, torch.float32
-Shape = tuple[int, ...]
 Tensor = torch.Tensor
 TF32_EPSILON = 2.0**-10
 
@@ -65,23 +64,29 @@ def persistent_layer_norm(shape, dtype):
     return Check(operator, check.arguments, (check.expected,), epsilon=2.0**-7)
 
 
+def gated(gate, up):
+    return functional.silu(gate) * up
+
+
+def gelu_gated(x):
+    left, right = x.chunk(2, -1)
+    return left * functional.gelu(right, approximate="tanh")
+
+
 def silu_and_mul(shape, dtype):
     x = values(*shape, dtype=dtype)
-    gate, up = x.double().chunk(2, -1)
-    return Check("silu_and_mul:silu_and_mul", (x,), functional.silu(gate) * up, units=2)
+    return Check("silu_and_mul:silu_and_mul", (x,), gated(*x.double().chunk(2, -1)), units=2)
 
 
 def swiglu(shape, dtype):
     gate, up = values(*shape, dtype=dtype), values(*shape, dtype=dtype)
-    return Check("swiglu:swiglu", (gate, up), functional.silu(gate.double()) * up.double(), units=2)
+    return Check("swiglu:swiglu", (gate, up), gated(gate.double(), up.double()), units=2)
 
 
 def geglu(shape, dtype, approximate):
     """TileGym approximates the error function by the hyperbolic tangent even where it is not asked to."""
     x = values(*shape, dtype=dtype)
-    left, right = x.double().chunk(2, -1)
-    expected = left * functional.gelu(right, approximate="tanh")
-    return Check("activation.geglu:geglu", (x,), expected, {"approximate": approximate}, units=2)
+    return Check("activation.geglu:geglu", (x,), gelu_gated(x.double()), {"approximate": approximate}, units=2)
 
 
 def gelu(shape, dtype, approximate):

@@ -1,5 +1,6 @@
 """Sliced and tiled views, and what an array tells of itself."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import cuda.tile as ct
@@ -68,21 +69,16 @@ def foreign_kernel(x, y):
     ct.store(y, (0,), ct.load(view, (0,), (32,)))
 
 
-def cases() -> list[Case]:
-    found = [
-        case("slice-load", slice_kernel, counted("float32", 20, 12), out("float32", 16, 8), 3, 5),
-        case("slice-store", slice_store_kernel, out("int32", 24), 5, 16),
-        case("tiled_view-float32", view_kernel, counted("float32", 10, 20), out("float32", 12, 24), grid=(3,)),
-        case("tiled_view-float16", view_kernel, Data("float16", (10, 20), "any"), out("float16", 12, 20), grid=(3,)),
-        case("tiled_view-steps-store", stepped_store_kernel, out("int32", 9, 4)),
-        case("array-attributes", attributes_kernel, counted("float32", 9, 20), out("int32", 8)),
-        case("array-foreign", foreign_kernel, counted("int32", 4, 8), out("int32", 32)),
-    ]
+def cases() -> Iterator[Case]:
+    yield case("slice-load", slice_kernel, counted("float32", 20, 12), out("float32", 16, 8), 3, 5)
+    yield case("slice-store", slice_store_kernel, out("int32", 24), 5, 16)
+    yield case("tiled_view-float32", view_kernel, counted("float32", 10, 20), out("float32", 12, 24), grid=(3,))
+    yield case("tiled_view-float16", view_kernel, Data("float16", (10, 20), "any"), out("float16", 12, 20), grid=(3,))
+    yield case("tiled_view-steps-store", stepped_store_kernel, out("int32", 9, 4))
+    yield case("array-attributes", attributes_kernel, counted("float32", 9, 20), out("int32", 8))
+    yield case("array-foreign", foreign_kernel, counted("int32", 4, 8), out("int32", 32))
     swapped = Data("float32", (9, 20), "count", transposed=True)
-    found.append(case("array-attributes-transposed", attributes_kernel, swapped, out("int32", 8)))
+    yield case("array-attributes-transposed", attributes_kernel, swapped, out("int32", 8))
     for label, steps, rows in (("overlap", (2, 3), 4), ("gaps", (5, 6), 2), ("single", (1, 4), 3)):
         array = counted("int32", 10, 11)
-        found.append(
-            case(f"tiled_view-steps-{label}", stepped(steps, rows), array, out("int32", 4 * rows, 4), out("int32", 4))
-        )
-    return found
+        yield case(f"tiled_view-steps-{label}", stepped(steps, rows), array, out("int32", 4 * rows, 4), out("int32", 4))

@@ -1,5 +1,6 @@
 """Atomic operations whose outcome does not depend on the order of the blocks."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import cuda.tile as ct
@@ -85,34 +86,32 @@ def initial(dtype: str, *shape: int, fill: str = "small") -> Data:
     return Data(dtype, shape, fill, written=True)
 
 
-def cases() -> list[Case]:
-    found = []
+def cases() -> Iterator[Case]:
     for op in ("add", "min", "max", "and", "or", "xor"):
-        found += [
+        yield from (
             case(f"atomic_{op}-{d}-blocks", across(f"atomic_{op}"), Data(d, (BLOCKS * N,), "any"), initial(d, N, fill="any"),
                  grid=(BLOCKS,))
             for d in INTEGERS
-        ]  # fmt: skip
-    found += [
+        )  # fmt: skip
+    yield from (
         case(f"atomic_add-{d}-blocks", across("atomic_add"), small(d, BLOCKS * N), initial(d, N), grid=(BLOCKS,))
         for d in FLOATS
-    ]
+    )
     bound = ulps(32, "at most 32 positive terms, added in any order")
     rounded = Data("float32", (BLOCKS * N,), "positive"), initial("float32", N, fill="positive")
-    found.append(case("atomic_add-float32-rounded", across("atomic_add"), *rounded, tolerance=bound, grid=(BLOCKS,)))
+    yield case("atomic_add-float32-rounded", across("atomic_add"), *rounded, tolerance=bound, grid=(BLOCKS,))
     where = Data("int32", (N,), ONCE)
     for op, types in (("add", ("int32", "float32", "float16")), ("xchg", ("int32", "float32", "int64", "float64")),
                       ("max", ("int32", "uint64")), ("min", ("int64", "uint32")), ("xor", ("int32",))):  # fmt: skip
         for d in types:
-            found.append(
-                case(f"atomic_{op}-{d}-old", returned(f"atomic_{op}"), where, small(d, N), initial(d, N), out(d, N))
-            )
+            yield case(f"atomic_{op}-{d}-old", returned(f"atomic_{op}"), where, small(d, N), initial(d, N), out(d, N))
     for d in ("int32", "uint32", "int64", "uint64", "float32", "float64"):
         values = small(d, N), Data(d, (N,), "ordinary")
-        found.append(case(f"atomic_cas-{d}", cas_kernel, where, *values, initial(d, N), out(d, N)))
-    found.append(case("atomic-counter", counter_kernel, Data("int32", (8,), (0,), written=True), grid=(13,)))
-    found.append(case("atomic_add-2d", atomic_2d_kernel, Data("int32", (1, 8), "ordinary"), initial("int32", 3, 4)))
-    return [*found, *refused(), *memory_forms()]
+        yield case(f"atomic_cas-{d}", cas_kernel, where, *values, initial(d, N), out(d, N))
+    yield case("atomic-counter", counter_kernel, Data("int32", (8,), (0,), written=True), grid=(13,))
+    yield case("atomic_add-2d", atomic_2d_kernel, Data("int32", (1, 8), "ordinary"), initial("int32", 3, 4))
+    yield from refused()
+    yield from memory_forms()
 
 
 def refused() -> list[Case]:
@@ -123,19 +122,15 @@ def refused() -> list[Case]:
     ]
 
 
-def memory_forms() -> list[Case]:
+def memory_forms() -> Iterator[Case]:
     """By raw offsets, and on tiled views without the old values."""
-    found = []
     for op in ("xchg", "add", "max", "min", "and", "or", "xor", "cas"):
         name = f"atomic_{op}_offset"
-        found.append(
-            case(f"{name}-int32", offset(name), Data("int32", (N,), "any"), initial("int32", N), out("int32", N))
-        )
+        yield case(f"{name}-int32", offset(name), Data("int32", (N,), "any"), initial("int32", N), out("int32", N))
     values = small("float32", N), initial("float32", N), out("float32", N)
-    found.append(case("atomic_add_offset-float32", offset("atomic_add_offset"), *values))
+    yield case("atomic_add_offset-float32", offset("atomic_add_offset"), *values)
     for op in ("add", "max", "min", "and", "or", "xor"):
         for d in ("int32", "uint64") if op != "add" else ("int32", "uint64", "float32", "float16"):
             name = f"atomic_store_{op}"
             arguments = small(d, 12, 8), initial(d, 3, 13)
-            found.append(case(f"{name}-{d}", view(name), *arguments, grid=(3,)))
-    return found
+            yield case(f"{name}-{d}", view(name), *arguments, grid=(3,))

@@ -1,5 +1,6 @@
 """Element-wise arithmetic of two tiles: every type, special values met by special values, rounding modes."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import cuda.tile as ct
@@ -83,58 +84,57 @@ def case(
     return Case(id_, "binary", kernel, (*operands, out(result or dtype, N)), tolerance)
 
 
-def cases() -> list[Case]:
+def cases() -> Iterator[Case]:
     """Arithmetic on two tiles of one type."""
     both = (*INTEGERS, *WIDE_FLOATS)
-    found = [case(f"{op}-{d}", plain(op), d) for op in ("add", "sub", "mul", "minimum", "maximum") for d in both]
-    found += [case(f"truediv-{d}", plain("truediv"), d) for d in WIDE_FLOATS]
-    found += [
+    yield from (case(f"{op}-{d}", plain(op), d) for op in ("add", "sub", "mul", "minimum", "maximum") for d in both)
+    yield from (case(f"truediv-{d}", plain("truediv"), d) for d in WIDE_FLOATS)
+    yield from (
         case(f"truediv-{d}", plain("truediv"), d, fills=("dividends", "divisors"), result="float32")
         for d in ("uint8", "int32", "int64", "uint32")
-    ]
+    )
     for op in ("floordiv", "cdiv", "mod"):
-        found += [case(f"{op}-{d}", plain(op), d, fills=("dividends", "divisors")) for d in INTEGERS]
-    found += [case(f"floordiv-{d}", plain("floordiv"), d) for d in WIDE_FLOATS]
-    found += [case(f"mod-{d}", plain("mod"), d, fills=("quarters", "quarters")) for d in WIDE_FLOATS]
-    found += [case(f"mod-{d}-special", plain("mod"), d, REMAINDER) for d in WIDE_FLOATS]
-    found += [case(f"pow-{d}-refused", plain("pow"), d) for d in ("int32", "uint8")]
+        yield from (case(f"{op}-{d}", plain(op), d, fills=("dividends", "divisors")) for d in INTEGERS)
+    yield from (case(f"floordiv-{d}", plain("floordiv"), d) for d in WIDE_FLOATS)
+    yield from (case(f"mod-{d}", plain("mod"), d, fills=("quarters", "quarters")) for d in WIDE_FLOATS)
+    yield from (case(f"mod-{d}-special", plain("mod"), d, REMAINDER) for d in WIDE_FLOATS)
+    yield from (case(f"pow-{d}-refused", plain("pow"), d) for d in ("int32", "uint8"))
     zero = unspecified("integer division by zero, and of the smallest integer by -1, is undefined")
-    found += [case(f"{op}-int32-undefined", plain(op), "int32", zero) for op in ("floordiv", "mod")]
-    found += [case(f"pow-{d}", plain("pow"), d, POW[d]) for d in WIDE_FLOATS]
-    found += [case(f"pow-{d}-ordinary", plain("pow"), d, POW[d], fills=("positive", "ordinary")) for d in WIDE_FLOATS]
-    found += [case(f"atan2-{d}", plain("atan2"), d, ATAN2[d]) for d in WIDE_FLOATS]
+    yield from (case(f"{op}-int32-undefined", plain(op), "int32", zero) for op in ("floordiv", "mod"))
+    yield from (case(f"pow-{d}", plain("pow"), d, POW[d]) for d in WIDE_FLOATS)
+    yield from (case(f"pow-{d}-ordinary", plain("pow"), d, POW[d], fills=("positive", "ordinary")) for d in WIDE_FLOATS)
+    yield from (case(f"atan2-{d}", plain("atan2"), d, ATAN2[d]) for d in WIDE_FLOATS)
     for op in ("minimum", "maximum"):
-        found += [case(f"{op}-{d}-propagate_nan", with_nan(op), d) for d in WIDE_FLOATS]
-    return [*found, *modes(), *others()]
+        yield from (case(f"{op}-{d}-propagate_nan", with_nan(op), d) for d in WIDE_FLOATS)
+    yield from modes()
+    yield from others()
 
 
-def modes() -> list[Case]:
+def modes() -> Iterator[Case]:
     """Rounding modes and flushing to zero."""
     ops = ("add", "sub", "mul", "truediv")
-    found = [
+    yield from (
         case(f"{op}-{d}-{mode.name}", rounded(op, mode), d) for op in ops for d in ("float32", "float64") for mode in DIRECTED
-    ]  # fmt: skip
-    found += [case(f"{op}-{d}-RZ", rounded(op, Mode.RZ), d) for op in ops for d in ("float16", "bfloat16")]
-    found += [
+    )  # fmt: skip
+    yield from (case(f"{op}-{d}-RZ", rounded(op, Mode.RZ), d) for op in ops for d in ("float16", "bfloat16"))
+    yield from (
         case(f"truediv-float32-{mode.name}", rounded("truediv", mode), "float32", bound, fills=("ordinary", "ordinary"))
         for mode, bound in DIVIDE.items()
-    ]
-    found += [case(f"{op}-float32-ftz", flushed(op), "float32") for op in (*ops, "minimum", "maximum")]
-    return found
+    )
+    yield from (case(f"{op}-float32-ftz", flushed(op), "float32") for op in (*ops, "minimum", "maximum"))
 
 
-def others() -> list[Case]:
+def others() -> Iterator[Case]:
     """Integer powers, divmod, and operators with Python numbers."""
-    found = []
     for dtype in WIDE_FLOATS:
         for exponent in ("int32", "uint8"):
             arguments = (Data(dtype, (N,), "positive"), Data(exponent, (N,), "below-9"), out(dtype, N))
-            found.append(Case(f"pow-{dtype}-{exponent}", "binary", plain("pow"), arguments, POWI))
+            yield Case(f"pow-{dtype}-{exponent}", "binary", plain("pow"), arguments, POWI)
     for dtype in ("uint16", *SIGNED):
         operands = (Data(dtype, (N,), "dividends"), Data(dtype, (N,), "divisors"))
-        found.append(Case(f"divmod-{dtype}", "binary", divmod_kernel, (*operands, out(dtype, N), out(dtype, N))))
+        yield Case(f"divmod-{dtype}", "binary", divmod_kernel, (*operands, out(dtype, N), out(dtype, N)))
     for dtype in ("float32", "float64", "float16"):
         operands = (small(dtype, N), small(dtype, N))
-        found.append(Case(f"operators-{dtype}-two", "binary", operators_kernel, (*operands, out(dtype, N))))
+        yield Case(f"operators-{dtype}-two", "binary", operators_kernel, (*operands, out(dtype, N)))
     operands = (Data("int32", (N,), "ordinary"), out("int32", N))
-    return [*found, Case("operators-int32-reversed", "binary", reversed_operators_kernel, operands)]
+    yield Case("operators-int32-reversed", "binary", reversed_operators_kernel, operands)

@@ -1,5 +1,6 @@
 """Casts between every two numeric types, with rounding modes and values outside the target's range; bit casts."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import cuda.tile as ct
@@ -98,22 +99,21 @@ def special(name: str, kernel: Any, source: str, result: Data, tolerance: Tolera
     return case(name, kernel, Data(source, (N,), "special"), result, tolerance=tolerance)
 
 
-def cases() -> list[Case]:
+def cases() -> Iterator[Case]:
     """Casts whose results follow from the types, then what lies outside, rounding modes and bits."""
-    found = []
     for source in DTYPES:
         for target in DTYPES:
             if source != target:
-                found += between(source, target)
+                yield from between(source, target)
     for mode, pairs in MODES.items():
         for source, target in pairs:
             name, bound = f"cast-{source}-{target}-{mode.name}", OUTSIDE if target in EIGHT else EXACT
-            found.append(special(name, rounding_caster(target, mode), source, out(target, N), bound))
-    found.append(case("cast-constructor", constructor_kernel, Data("float32", (1,), (-2.75,)), out("float32", 1)))
+            yield special(name, rounding_caster(target, mode), source, out(target, N), bound)
+    yield case("cast-constructor", constructor_kernel, Data("float32", (1,), (-2.75,)), out("float32", 1))
     for target, mode in (("float8_e8m0fnu", Mode.RZ), ("float8_e5m3fnu", Mode.RN), ("float4_e2m1fn", Mode.RN)):
         arguments = Data("float32", (N,), "ordinary"), out("uint8", N)
-        found.append(case(f"cast-float32-{target}-refused", byte_caster(target, mode), *arguments))
-    return [*found, *reinterpretations()]
+        yield case(f"cast-float32-{target}-refused", byte_caster(target, mode), *arguments)
+    yield from reinterpretations()
 
 
 def between(source: str, target: str) -> list[Case]:
@@ -134,18 +134,16 @@ def between(source: str, target: str) -> list[Case]:
     return [cast(source, target, "special")]
 
 
-def reinterpretations() -> list[Case]:
+def reinterpretations() -> Iterator[Case]:
     """The same bits as another type."""
-    found = []
     for source, target in (("float32", "int32"), ("uint32", "float32"), ("float16", "bfloat16"), ("int16", "float16"),
                            ("float64", "int64"), ("int8", "float8_e4m3fn"), ("float8_e5m2", "uint8"), ("int32", "uint32")):  # fmt: skip
-        found.append(special(f"bitcast-{source}-{target}", bitcaster(target), source, out(target, N)))
+        yield special(f"bitcast-{source}-{target}", bitcaster(target), source, out(target, N))
     for dtype in ("int32", "float16", "float64", "uint8", "float8_e4m3fn"):
         size = width(dtype) // 8
-        found.append(special(f"pack_to_bytes-{dtype}", pack_kernel, dtype, out("uint8", N * size)))
+        yield special(f"pack_to_bytes-{dtype}", pack_kernel, dtype, out("uint8", N * size))
         arguments = Data("uint8", (N * size,), "any"), out(dtype, N)
-        found.append(case(f"unpack_from_bytes-{dtype}", unpacker(dtype, N * size), *arguments))
+        yield case(f"unpack_from_bytes-{dtype}", unpacker(dtype, N * size), *arguments)
     for source, target in (("int8", "int32"), ("float16", "float32"), ("int32", "float64"), ("bool", "uint8"),
                            ("bfloat16", "float32"), ("float64", "float32"), ("int32", "int8")):  # fmt: skip
-        found.append(special(f"store-{source}-into-{target}", implicit_cast_kernel, source, out(target, N)))
-    return found
+        yield special(f"store-{source}-into-{target}", implicit_cast_kernel, source, out(target, N))

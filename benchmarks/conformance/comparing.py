@@ -1,5 +1,6 @@
 """Comparisons, bitwise operations, shifts, selection, and what type two types promote to."""
 
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
@@ -38,62 +39,57 @@ def pair(family: str, name: str, operands: tuple[str, str], result: str, **kw: A
     return Case(name, family, kw["kernel"], arguments, kw.get("tolerance", EXACT))
 
 
-def comparisons() -> list[Case]:
+def comparisons() -> Iterator[Case]:
     types = ("bool", "uint8", "int16", "int32", "uint64", *WIDE_FLOATS)
-    found = [pair("comparison", f"{op}-{d}", (d, d), "bool", kernel=plain(op)) for op in COMPARISONS for d in types]
+    yield from (pair("comparison", f"{op}-{d}", (d, d), "bool", kernel=plain(op)) for op in COMPARISONS for d in types)
     mixed = (("int32", "float32"), ("bfloat16", "float32"), ("uint8", "float16"), ("int32", "int64"))
-    found += [pair("comparison", f"less-{a}-{b}", (a, b), "bool", kernel=plain("less")) for a, b in mixed]
-    found.append(pair("comparison", "chained-float32", ("float32",) * 2, "bool", kernel=chained_kernel))
+    yield from (pair("comparison", f"less-{a}-{b}", (a, b), "bool", kernel=plain("less")) for a, b in mixed)
+    yield pair("comparison", "chained-float32", ("float32",) * 2, "bool", kernel=chained_kernel)
     for dtype in ("float32", "bfloat16", "int64", "uint8", "bool"):
         operands = Data(dtype, (N,), "left"), Data(dtype, (N,), "right")
-        found.append(chosen(f"where-{dtype}", where_kernel, Data("bool", (N,), "any"), *operands, out(dtype, N)))
+        yield chosen(f"where-{dtype}", where_kernel, Data("bool", (N,), "any"), *operands, out(dtype, N))
     for a, b in (("int32", "float32"), ("float16", "float64"), ("bool", "int8")):
         operands = Data(a, (N,), "ordinary"), Data(b, (N,), "ordinary")
-        found.append(chosen(f"where-{a}-{b}", where_kernel, Data("bool", (N,), "any"), *operands, out(b, N)))
+        yield chosen(f"where-{a}-{b}", where_kernel, Data("bool", (N,), "any"), *operands, out(b, N))
     arguments = Data("bool", (1, 16), "any"), Data("float32", (8, 1), "ordinary"), out("float32", 8, 16)
-    return [*found, chosen("where-broadcast", where_broadcast_kernel, *arguments)]
+    yield chosen("where-broadcast", where_broadcast_kernel, *arguments)
 
 
-def bitwise() -> list[Case]:
-    found = [
+def bitwise() -> Iterator[Case]:
+    yield from (
         pair("bitwise", f"{op}-{d}", (d, d), d, kernel=plain(op))
         for op in ("bitwise_and", "bitwise_or", "bitwise_xor")
         for d in ("bool", "uint8", "int16", "int32", "uint64")
-    ]
+    )
     for op in ("bitwise_lshift", "bitwise_rshift"):
-        found += [
+        yield from (
             pair("bitwise", f"{op}-{d}", (d, d), d, kernel=plain(op), fills=("special", f"below-{width(d)}"))
             for d in INTEGERS
-        ]
+        )
         wide = unspecified("a shift by the width or more is undefined in the IR")
-        found += [
+        yield from (
             pair("bitwise", f"{op}-{d}-too-far", (d, d), d, kernel=plain(op), fills=("special", "below-100"), tolerance=wide)
             for d in ("uint8", "int32", "int64")
-        ]  # fmt: skip
-    return found
+        )  # fmt: skip
 
 
-def promotions() -> list[Case]:
+def promotions() -> Iterator[Case]:
     """The sum of every two types that have a common one; those that have none are refused by the compiler."""
-    found = []
     for a, b in combinations(PROMOTED, 2):
         try:
             common = str(promote_dtypes(cutile(a), cutile(b))).rstrip("_")
         except ct.TileTypeError:
             continue
-        found.append(pair("promotion", f"add-{a}-{b}", (a, b), common, kernel=plain("add")))
+        yield pair("promotion", f"add-{a}-{b}", (a, b), common, kernel=plain("add"))
     refused = [("int32", "uint32"), ("float16", "bfloat16"), ("int8", "uint8")]
-    found += [pair("promotion", f"add-{a}-{b}", (a, b), "float64", kernel=plain("add")) for a, b in refused]
+    yield from (pair("promotion", f"add-{a}-{b}", (a, b), "float64", kernel=plain("add")) for a, b in refused)
     for op in ("truediv", "pow", "atan2"):
         bound = EXACT if op == "truediv" else ulps(5, "the single-precision function, as for float32")
         fills = ("positive", "below-5") if op == "pow" else ("ordinary", "divisors")
         kernel = plain(op)
-        found.append(
-            pair("promotion", f"{op}-float32-int64", ("float32", "int64"), "float32", kernel=kernel, fills=fills, tolerance=bound)
-        )  # fmt: skip
-    found += [pair("promotion", f"mul-{a}-{b}", (a, b), b, kernel=plain("mul")) for a, b in
-              (("int32", "float32"), ("bfloat16", "float32"), ("bool", "int32"), ("bool", "float16"))]  # fmt: skip
-    return found
+        yield pair("promotion", f"{op}-float32-int64", ("float32", "int64"), "float32", kernel=kernel, fills=fills, tolerance=bound)  # fmt: skip
+    yield from (pair("promotion", f"mul-{a}-{b}", (a, b), b, kernel=plain("mul")) for a, b in
+              (("int32", "float32"), ("bfloat16", "float32"), ("bool", "int32"), ("bool", "float16")))  # fmt: skip
 
 
 def cutile(name: str) -> Any:

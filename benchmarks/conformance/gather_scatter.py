@@ -1,5 +1,6 @@
 """Loads and stores by computed indices: gather, scatter, advanced indexing, raw offsets."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import cuda.tile as ct
@@ -85,35 +86,33 @@ def cases() -> list[Case]:
     return [*gathers(), *scatters()]
 
 
-def gathers() -> list[Case]:
+def gathers() -> Iterator[Case]:
     index = Data("int32", (N,), WILD)
-    found = [case(f"gather-{d}", gather_kernel, counted(d, 20), index, out(d, N)) for d in DTYPES]
+    yield from (case(f"gather-{d}", gather_kernel, counted(d, 20), index, out(d, N)) for d in DTYPES)
     for kind in ("int8", "int16", "int64", "uint8", "uint32", "uint64"):
         wild = Data(kind, (N,), WILD if kind[0] == "i" else tuple(abs(v) for v in WILD))
-        found.append(case(f"gather-by-{kind}", gather_kernel, counted("float32", 20), wild, out("float32", N)))
+        yield case(f"gather-by-{kind}", gather_kernel, counted("float32", 20), wild, out("float32", N))
     for dtype in ("float32", "int64", "float16"):
         array = counted(dtype, 20)
-        found.append(case(f"gather-padded-{dtype}", gather_padded_kernel, array, index, out(dtype, N)))
+        yield case(f"gather-padded-{dtype}", gather_padded_kernel, array, index, out(dtype, N))
         pads = Data(dtype, (N,), "ordinary")
-        found.append(
-            case(f"gather-tile-padding-{dtype}", gather_tile_padding_kernel, array, index, pads, out(dtype, N))
-        )
+        yield case(f"gather-tile-padding-{dtype}", gather_tile_padding_kernel, array, index, pads, out(dtype, N))
         inside, mask = Data("int32", (N,), "below-20"), Data("bool", (N,), "any")
-        found.append(case(f"gather-unchecked-{dtype}", gather_unchecked_kernel, array, inside, mask, out(dtype, N)))
+        yield case(f"gather-unchecked-{dtype}", gather_unchecked_kernel, array, inside, mask, out(dtype, N))
     array = counted("int32", 6, 9)
     rows, columns = Data("int32", (8,), (0, 5, 6, -1, 2, 2, 1, 9)), Data("int64", (4,), (8, 9, 0, -3))
-    found.append(case("gather-2d", gather_2d_kernel, array, rows, columns, out("int32", 16, 4)))
-    return [*found, case("gather-scalar", gather_scalar_kernel, array, out("int32", 8))]
+    yield case("gather-2d", gather_2d_kernel, array, rows, columns, out("int32", 16, 4))
+    yield case("gather-scalar", gather_scalar_kernel, array, out("int32", 8))
 
 
-def scatters() -> list[Case]:
+def scatters() -> Iterator[Case]:
     index = Data("int32", (16,), ORDER)
-    found = [
+    yield from (
         case(f"scatter-{d}", scatter_kernel, index, Data(d, (16,), "any"), out(d, 30))
         for d in ("bool", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "float8_e5m2")
-    ]
+    )
     for dtype in ("float32", "int32"):
-        found.append(case(f"scatter-masked-{dtype}", scatter_masked_kernel, index, small(dtype, 16), out(dtype, 30)))
-        found.append(case(f"scatter-constant-{dtype}", constant(dtype), out(dtype, 12)))
-    found.append(case("scatter-2d", scatter_2d_kernel, out("int32", 5, 8)))
-    return [*found, case("scatter-unchecked", scatter_unchecked_kernel, counted("int64", 16), out("float32", 20))]
+        yield case(f"scatter-masked-{dtype}", scatter_masked_kernel, index, small(dtype, 16), out(dtype, 30))
+        yield case(f"scatter-constant-{dtype}", constant(dtype), out(dtype, 12))
+    yield case("scatter-2d", scatter_2d_kernel, out("int32", 5, 8))
+    yield case("scatter-unchecked", scatter_unchecked_kernel, counted("int64", 16), out("float32", 20))

@@ -1,5 +1,6 @@
 """Tile loads and stores: tails, padding, axis order, hints, sliced and tiled views, what an array tells of itself."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import cuda.tile as ct
@@ -87,57 +88,54 @@ def cases() -> list[Case]:
     return [*padding(), *orders(), *forms()]
 
 
-def padding() -> list[Case]:
+def padding() -> Iterator[Case]:
     """50 elements in tiles of 16: the last tile shows what the padding is."""
     modes = (Pad.ZERO, Pad.NEG_ZERO, Pad.NAN, Pad.POS_INF, Pad.NEG_INF)
-    found = [
+    yield from (
         case(f"load-1d-{d}-{m.name}", copy_1d(m), Data(d, (50,), "any"), out(d, 64), grid=(4,))
         for d in DTYPES
         for m in (modes if d in PADDED else modes[:1])
-    ]
-    found += [
+    )
+    yield from (
         case(f"load-1d-{d}-UNDETERMINED", copy_1d(Pad.UNDETERMINED), Data(d, (50,), "any"), out(d, 50), grid=(4,))
         for d in ("float32", "int8", "bool")
-    ]
+    )
     for dtype in ("float32", "float16", "int8"):
         copy = copy_nd((1, 1), (8, 16), Pad.ZERO)
-        found.append(case(f"load-2d-{dtype}-tail", copy, counted(dtype, 13, 27), out(dtype, 8, 16)))
+        yield case(f"load-2d-{dtype}-tail", copy, counted(dtype, 13, 27), out(dtype, 8, 16))
         copy = copy_nd((0, 1, 1), (2, 4, 8), Pad.ZERO)
-        found.append(case(f"load-3d-{dtype}-tail", copy, counted(dtype, 2, 7, 11), out(dtype, 2, 4, 8)))
+        yield case(f"load-3d-{dtype}-tail", copy, counted(dtype, 2, 7, 11), out(dtype, 2, 4, 8))
     copy = copy_nd((0, 0, 0, 0), (2, 2, 2, 4), Pad.NAN)
-    return [*found, case("load-4d-float32-tail", copy, counted("float32", 2, 1, 2, 3), out("float32", 2, 2, 2, 4))]
+    yield case("load-4d-float32-tail", copy, counted("float32", 2, 1, 2, 3), out("float32", 2, 2, 2, 4))
 
 
-def orders() -> list[Case]:
+def orders() -> Iterator[Case]:
     """Axes permuted, and arrays whose axes are swapped in memory."""
-    found = []
     for label, order, shape, index in (("F", "F", (8, 4), (1, 0)), ("10", (1, 0), (8, 4), (0, 1)), ("C", "C", (4, 8), (1, 1)),
                                        ("021", (0, 2, 1), (1, 4, 2), (1, 0, 1)), ("201", (2, 0, 1), (4, 1, 2), (0, 1, 1))):  # fmt: skip
         array = Data("float32", (7, 12) if len(shape) == 2 else (2, 5, 7), "count")
-        found.append(case(f"load-order-{label}", ordered(order, shape, index), array, out("float32", *shape)))
+        yield case(f"load-order-{label}", ordered(order, shape, index), array, out("float32", *shape))
     for label, order, shape, target in (("F", "F", (8, 4), (4, 6)), ("210", (2, 1, 0), (2, 4, 2), (2, 4, 2))):
         store = ordered_store(order, shape)
-        found.append(case(f"store-order-{label}", store, counted("int32", *shape), out("int32", *target)))
+        yield case(f"store-order-{label}", store, counted("int32", *shape), out("int32", *target))
     swapped = Data("float32", (16, 16), "count", transposed=True)
-    found.append(case("load-2d-transposed-array", copy_nd((1, 0), (8, 16), Pad.ZERO), swapped, out("float32", 8, 16)))
+    yield case("load-2d-transposed-array", copy_nd((1, 0), (8, 16), Pad.ZERO), swapped, out("float32", 8, 16))
     target = Data("float32", (12, 16), "poison", written=True, transposed=True)
     source = counted("float32", 12, 16)
-    return [*found, case("store-2d-transposed-array", tail_store_kernel, source, target, grid=(3, 2))]
+    yield case("store-2d-transposed-array", tail_store_kernel, source, target, grid=(3, 2))
 
 
-def forms() -> list[Case]:
+def forms() -> Iterator[Case]:
     """Hints, memory orders, single elements, untouched elements."""
-    found = []
     for dtype in ("float32", "bfloat16", "int64"):
         source, target = small(dtype, 16, 16), out(dtype, 16, 16)
-        found.append(case(f"load-hints-{dtype}", hinted_kernel, source, target, grid=(3,)))
-        found.append(case(f"load-unchecked-{dtype}", unchecked_kernel, source, target, grid=(2,)))
-    found.append(case("load-memory-order", ordered_memory_kernel, counted("int32", 32), out("int32", 32)))
-    found += [
+        yield case(f"load-hints-{dtype}", hinted_kernel, source, target, grid=(3,))
+        yield case(f"load-unchecked-{dtype}", unchecked_kernel, source, target, grid=(2,))
+    yield case("load-memory-order", ordered_memory_kernel, counted("int32", 32), out("int32", 32))
+    yield from (
         case(f"load-0d-{d}", scalar_kernel, counted(d, 4, 6), out(d, 4, 4)) for d in ("float32", "int16", "float64")
-    ]
-    found += [
+    )
+    yield from (
         case(f"store-tail-{d}", tail_store_kernel, Data(d, (16, 16), "any"), out(d, 10, 13), grid=(3, 2))
         for d in ("float32", "uint8", "bool")
-    ]
-    return found
+    )

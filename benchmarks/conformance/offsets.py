@@ -1,5 +1,6 @@
 """Advanced indexing, one axis by a tile of indices and the others by slices, and offsets into raw memory."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import cuda.tile as ct
@@ -50,34 +51,30 @@ def raw_plain_kernel(x, y):
     y.get_raw_memory().store_offset(offset, x.get_raw_memory().load_offset(offset + 5, latency=1), latency=1)
 
 
-def advanced() -> list[Case]:
+def advanced() -> Iterator[Case]:
     rows = Data("int32", (8,), (0, 11, 3, 12, 40, 7, 7, 1))
-    found = []
     for mode in (Pad.ZERO, Pad.NAN, Pad.NEG_INF):
         for sparse in (0, 1):
             array = counted("float32", 12, 16)
             shape = (8, 4) if sparse == 0 else (4, 8)
             name = f"load_advanced_indexing-{mode.name}-axis{sparse}"
-            found.append(case(name, advanced_load(mode, sparse), array, rows, out("float32", *shape), 10))
+            yield case(name, advanced_load(mode, sparse), array, rows, out("float32", *shape), 10)
     for dtype in ("float16", "int32", "uint8"):
         array = counted(dtype, 12, 16)
         name = f"load_advanced_indexing-{dtype}"
-        found.append(case(name, advanced_load(Pad.ZERO, 0), array, rows, out(dtype, 8, 4), 14))
+        yield case(name, advanced_load(Pad.ZERO, 0), array, rows, out(dtype, 8, 4), 14)
     array, middle = counted("float32", 4, 6, 16), Data("int32", (4,), (5, 0, 3, 6))
-    found.append(case("load_advanced_indexing-3d", advanced_load_3d_kernel, array, middle, out("float32", 2, 4, 8)))
+    yield case("load_advanced_indexing-3d", advanced_load_3d_kernel, array, middle, out("float32", 2, 4, 8))
     for sparse in (0, 1):
         once = Data("int32", (8,), (3, 0, 9, 5, 12, 40, 1, 8))
         values, target = counted("float32", 8, 8), out("float32", 12, 16)
-        found.append(case(f"store_advanced_indexing-axis{sparse}", advanced_store(sparse), once, values, target))
-    return found
+        yield case(f"store_advanced_indexing-axis{sparse}", advanced_store(sparse), once, values, target)
 
 
-def raw() -> list[Case]:
-    found = []
+def raw() -> Iterator[Case]:
     for dtype in ("float32", "int32", "bfloat16"):
-        found.append(case(f"raw-offsets-masked-{dtype}", raw_kernel, counted(dtype, 40), out(dtype, N)))
-        found.append(case(f"raw-offsets-{dtype}", raw_plain_kernel, Data(dtype, (40,), "any"), out(dtype, N)))
-    return found
+        yield case(f"raw-offsets-masked-{dtype}", raw_kernel, counted(dtype, 40), out(dtype, N))
+        yield case(f"raw-offsets-{dtype}", raw_plain_kernel, Data(dtype, (40,), "any"), out(dtype, N))
 
 
 def cases() -> list[Case]:

@@ -1,5 +1,6 @@
 """Matrix products of every pair of types. Small integers make the sums exact in any order and precision."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import cuda.tile as ct
@@ -83,50 +84,48 @@ def scaled_kernel(x, z):
     ct.store(z, (0, 0), ct.mma_scaled(tile, scale, tile, scale.reshape((1, 32)), ct.zeros((32, 32), ct.float32)))
 
 
-def cases() -> list[Case]:
-    found = []
+def cases() -> Iterator[Case]:
     for a, b, c in PAIRS:
         for m, n, k in SIZES:
             tiles = small(a, m, k), small(b, k, n), small(c, m, n), out(c, m, n)
-            found.append(case(f"mma-{a}-{b}-{c}-{m}x{n}x{k}", product(m, n, k, False), *tiles))
+            yield case(f"mma-{a}-{b}-{c}-{m}x{n}x{k}", product(m, n, k, False), *tiles)
     for a, b, c in (PAIRS[1], PAIRS[5], PAIRS[9]):
         tiles = (small(a, 64, 16), small(b, 16, 32), small(c, 64, 32), out(c, 64, 32))
-        found.append(case(f"mma-{a}-{b}-{c}-64x32x16", product(64, 32, 16, False), *tiles))
+        yield case(f"mma-{a}-{b}-{c}-64x32x16", product(64, 32, 16, False), *tiles)
     for a in ("float8_e4m3fn", "float8_e5m2", "float16"):
         tiles = (small(a, 16, 32), small(a, 32, 16), small("float32", 16, 16), out("float32", 16, 16))
-        found.append(case(f"mma-{a}-fast", product(16, 16, 32, True), *tiles))
+        yield case(f"mma-{a}-fast", product(16, 16, 32, True), *tiles)
     for a, c in (("float16", "float32"), ("bfloat16", "float32"), ("float32", "float32"), ("float64", "float64")):
         tiles = *(Data(each, (16, 16), "positive") for each in (a, a, c)), out(c, 16, 16)
-        found.append(case(f"mma-{a}-{c}-rounded", product(16, 16, 16, False), *tiles, tolerance=ulps(34, ORDER)))
+        yield case(f"mma-{a}-{c}-rounded", product(16, 16, 16, False), *tiles, tolerance=ulps(34, ORDER))
     for m, n, k in SIZES:
         tiles = small("float32", m, k), small("float32", k, n), out("float32", m, n)
-        found.append(case(f"mma-tfloat32-{m}x{n}x{k}", tensor_float(m, n, k), *tiles))
+        yield case(f"mma-tfloat32-{m}x{n}x{k}", tensor_float(m, n, k), *tiles)
     tiles = (Data("float32", (16, 16), "positive"), Data("float32", (16, 16), "positive"), out("float32", 16, 16))
-    found.append(case("mma-tfloat32-rounded", tensor_float(16, 16, 16), *tiles, tolerance=ulps(34, ORDER)))
-    return [*found, *matmuls()]
+    yield case("mma-tfloat32-rounded", tensor_float(16, 16, 16), *tiles, tolerance=ulps(34, ORDER))
+    yield from matmuls()
 
 
-def matmuls() -> list[Case]:
+def matmuls() -> Iterator[Case]:
     """The other forms: vectors, batches, mixed types, a loop over K, scales."""
     forms = {
         "2d": ((16, 32), (32, 16), (16, 16)), "vector-vector": ((32,), (32,), (1,)), "matrix-vector": ((16, 32), (32,), (16,)),
         "vector-matrix": ((16,), (16, 32), (32,)), "batched": ((2, 16, 16), (2, 16, 32), (2, 16, 32)),
         "broadcast": ((2, 16, 16), (16, 16), (2, 16, 16)),
     }  # fmt: skip
-    found = []
     for label, shapes in forms.items():
         for dtype in ("float32", "float16"):
             tiles = Data(dtype, shapes[0], "small"), Data(dtype, shapes[1], "small"), out(dtype, *shapes[2])
-            found.append(case(f"matmul-{label}-{dtype}", multiplied(shapes), *tiles))
+            yield case(f"matmul-{label}-{dtype}", multiplied(shapes), *tiles)
     for a, b, c in (("float16", "float32", "float32"), ("bfloat16", "bfloat16", "bfloat16"), ("int8", "int8", "int8"),
                     ("float64", "float64", "float64"), ("float32", "int32", "float32")):  # fmt: skip
         tiles = small(a, 16, 32), small(b, 32, 16), out(c, 16, 16)
-        found.append(case(f"matmul-{a}-{b}", multiplied(forms["2d"]), *tiles))
+        yield case(f"matmul-{a}-{b}", multiplied(forms["2d"]), *tiles)
     tiles = small("float16", 16, 32), small("float16", 32, 16), out("float16", 16, 16)
-    found.append(case("matmul-operator", operator_kernel, *tiles))
+    yield case("matmul-operator", operator_kernel, *tiles)
     for a, c in (("float16", "float32"), ("int8", "int32"), ("float64", "float64")):
         tiles = small(a, 4, 16, 16), small(a, 16, 16), out(c, 4, 16, 16)
-        found.append(case(f"mma-batched-{a}", batched(c), *tiles))
+        yield case(f"mma-batched-{a}", batched(c), *tiles)
     tiles = small("float16", 20, 40), small("float16", 40, 24), out("float32", 20, 24)
-    found.append(case("mma-tiled-loop", tiled_product_kernel, *tiles, grid=(2, 2)))
-    return [*found, case("mma_scaled-float8_e4m3fn", scaled_kernel, small("float32", 32, 32), out("float32", 32, 32))]
+    yield case("mma-tiled-loop", tiled_product_kernel, *tiles, grid=(2, 2))
+    yield case("mma_scaled-float8_e4m3fn", scaled_kernel, small("float32", 32, 32), out("float32", 32, 32))

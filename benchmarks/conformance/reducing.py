@@ -1,6 +1,7 @@
 """Reductions and scans, built in and with functions of one's own."""
 
 import operator
+from collections.abc import Iterator
 from typing import Any
 
 import cuda.tile as ct
@@ -90,92 +91,85 @@ def case(id_: str, kernel: Any, dtype: str, shape: tuple[int, ...], fill: Any = 
     return Case(id_, kw.get("family", "reduction"), kernel, arguments, kw.get("tolerance", EXACT))
 
 
-def cases() -> list[Case]:
+def cases() -> Iterator[Case]:
     """Exact ones: sums of small integers, extremes. Sums of others are all positive, so that ulps bound them."""
-    found = []
     for label, axis in AXES.items():
         for op in ("sum", "max", "argmax") if axis != (0, 1) else ("sum", "max"):
             for keep in (False, True):
                 result = "int32" if op == "argmax" else "float32"
                 name = f"{op}-float32-{label}{'-keepdims' if keep else ''}"
                 shape = result_shape(axis, keep)
-                found.append(case(name, reducer(op, axis, keep), "float32", shape, result=result))
+                yield case(name, reducer(op, axis, keep), "float32", shape, result=result)
     for op in ("sum", "prod", "min", "max"):
         fill = (1, 2, 1, -1, 1, 1, 3) if op == "prod" else "small"
-        found += [
+        yield from (
             case(f"{op}-{d}", reducer(op, 1, False), d, (ROWS,), fill)
             for d in ("int8", "int32", "uint64", "int64", *WIDE_FLOATS)
-        ]
-        found.append(case(f"{op}-uint8", reducer(op, 1, False), "uint8", (ROWS,), "any"))
-        found.append(case(f"{op}-bool", reducer(op, 1, False), "bool", (ROWS,), "any", result="int32"))
+        )
+        yield case(f"{op}-uint8", reducer(op, 1, False), "uint8", (ROWS,), "any")
+        yield case(f"{op}-bool", reducer(op, 1, False), "bool", (ROWS,), "any", result="int32")
     for op in ("sum", "prod"):
         for dtype in WIDE_FLOATS:
             for label, axis, terms in (("axis1", 1, COLUMNS), ("none", None, ROWS * COLUMNS)):
                 kernel, bound = reducer(op, axis, False), _sums(terms)
                 shape = result_shape(axis, False)
-                found.append(case(f"{op}-{dtype}-{label}-rounded", kernel, dtype, shape, "positive", tolerance=bound))
-    found.append(case("argmax-tuple-refused", reducer("argmax", (0, 1), False), "float32", (1,), result="int32"))
-    return [*found, *extremes(), *modes(), *scans(), *custom()]
+                yield case(f"{op}-{dtype}-{label}-rounded", kernel, dtype, shape, "positive", tolerance=bound)
+    yield case("argmax-tuple-refused", reducer("argmax", (0, 1), False), "float32", (1,), result="int32")
+    yield from extremes()
+    yield from modes()
+    yield from scans()
+    yield from custom()
 
 
 def _sums(terms: int) -> Tolerance:
     return ulps(terms, ORDER)
 
 
-def extremes() -> list[Case]:
+def extremes() -> Iterator[Case]:
     """Ties and NaN."""
-    found = []
     for op in ("max", "min", "argmax", "argmin"):
         result = {"result": "int32"} if op.startswith("arg") else {}
         for dtype in ("float32", "float16", "float64"):
-            found.append(case(f"{op}-{dtype}-special", reducer(op, 1, False), dtype, (ROWS,), "special", **result))
-            found.append(case(f"{op}-{dtype}-propagate_nan", nan_reducer(op), dtype, (ROWS,), "special", **result))
+            yield case(f"{op}-{dtype}-special", reducer(op, 1, False), dtype, (ROWS,), "special", **result)
+            yield case(f"{op}-{dtype}-propagate_nan", nan_reducer(op), dtype, (ROWS,), "special", **result)
         types = ("int32", "uint8", "bool", "int64") if op.startswith("arg") else ()
-        found += [case(f"{op}-{d}-ties", reducer(op, 0, False), d, (COLUMNS,), "small", **result) for d in types]
-    return found
+        yield from (case(f"{op}-{d}-ties", reducer(op, 0, False), d, (COLUMNS,), "small", **result) for d in types)
 
 
-def modes() -> list[Case]:
+def modes() -> Iterator[Case]:
     """Rounding modes and flushing to zero: exact on integers, bounded on others."""
-    found = []
     for mode in (Mode.RZ, Mode.RM, Mode.RP):
         for op in ("sum", "prod"):
             kernel = rounding_reducer(op, mode, False)
             name = f"{op}-float32-{mode.name}"
-            found.append(case(name, kernel, "float32", (ROWS,), "positive", tolerance=_sums(2 * COLUMNS)))
+            yield case(name, kernel, "float32", (ROWS,), "positive", tolerance=_sums(2 * COLUMNS))
     tiny = (1e-39, 0.0, -1e-40, 2.0**-120)
-    return [*found, case("sum-float32-ftz", rounding_reducer("sum", Mode.RN, True), "float32", (ROWS,), tiny)]
+    yield case("sum-float32-ftz", rounding_reducer("sum", Mode.RN, True), "float32", (ROWS,), tiny)
 
 
-def scans() -> list[Case]:
-    found = []
+def scans() -> Iterator[Case]:
     shape = (ROWS, COLUMNS)
     for op in ("cumsum", "cumprod"):
         signs = (1, -1, 1, 1, 2, -1, 1) if op == "cumprod" else "small"
         for axis in (0, 1):
             for reverse in (False, True):
                 name = f"{op}-float32-axis{axis}{'-reverse' if reverse else ''}"
-                found.append(case(name, scanner(op, axis, reverse), "float32", shape, signs, family="scan"))
-        found += [
+                yield case(name, scanner(op, axis, reverse), "float32", shape, signs, family="scan")
+        yield from (
             case(f"{op}-{d}", scanner(op, 1, False), d, shape, signs, family="scan")
             for d in ("int32", "int64", "float64", "float16", "bfloat16")
-        ]
+        )
         for d in ("float32", "float64"):
             bound = ulps(COLUMNS, ORDER)
-            found.append(
-                case(f"{op}-{d}-rounded", scanner(op, 1, False), d, shape, "positive", family="scan", tolerance=bound)
-            )
-    return found
+            yield case(f"{op}-{d}-rounded", scanner(op, 1, False), d, shape, "positive", family="scan", tolerance=bound)
 
 
-def custom() -> list[Case]:
-    found = []
+def custom() -> Iterator[Case]:
     for dtype in ("int32", "float32"):
         tile = Data(dtype, (ROWS, COLUMNS), (1, 2, -1, 3, 1, -2, 5, 1, 1))
         two = (tile, out(dtype, ROWS), out(dtype, 1, COLUMNS))
-        found.append(Case(f"reduce-custom-{dtype}", "reduction", custom_reduce_kernel, two))
+        yield Case(f"reduce-custom-{dtype}", "reduction", custom_reduce_kernel, two)
         three = (tile, out(dtype, ROWS), out(dtype, 2, COLUMNS))
-        found.append(Case(f"reduce-helper-{dtype}", "reduction", helper_reduce_kernel, three))
+        yield Case(f"reduce-helper-{dtype}", "reduction", helper_reduce_kernel, three)
         four = (tile, out(dtype, ROWS, COLUMNS), out(dtype, 2 * ROWS, COLUMNS))
-        found.append(Case(f"scan-custom-{dtype}", "scan", custom_scan_kernel, four))
-    return found
+        yield Case(f"scan-custom-{dtype}", "scan", custom_scan_kernel, four)

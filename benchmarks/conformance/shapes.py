@@ -1,5 +1,6 @@
 """What makes tiles and rearranges them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import cuda.tile as ct
@@ -114,30 +115,24 @@ def properties_kernel(x, y):
     ct.store(y, (2,), ct.load(x, (1, 1), (1, 1)).item().astype(ct.int32))
 
 
-def cases() -> list[Case]:
-    found = []
+def cases() -> Iterator[Case]:
     for dtype in ("float32", "float16", "int8", "int64", "bool", "float8_e4m3fn"):
         tile, cube = Data(dtype, (4, 16), "any"), Data(dtype, (2, 4, 8), "any")
-        found += [
-            case(f"reshape-{dtype}", reshape_kernel, tile, out(dtype, 8, 8), out(dtype, 2, 2, 16)),
-            case(f"transpose-{dtype}", transpose_kernel, tile, out(dtype, 16, 4), out(dtype, 16, 2, 2)),
-            case(f"permute-{dtype}", permute_kernel, cube, out(dtype, 8, 2, 4), out(dtype, 4, 2, 8)),
-            case(f"cat-{dtype}", cat_kernel, Data(dtype, (8, 8), "any"), out(dtype, 8, 8), out(dtype, 4, 16)),
-        ]
+        yield case(f"reshape-{dtype}", reshape_kernel, tile, out(dtype, 8, 8), out(dtype, 2, 2, 16))
+        yield case(f"transpose-{dtype}", transpose_kernel, tile, out(dtype, 16, 4), out(dtype, 16, 2, 2))
+        yield case(f"permute-{dtype}", permute_kernel, cube, out(dtype, 8, 2, 4), out(dtype, 4, 2, 8))
+        yield case(f"cat-{dtype}", cat_kernel, Data(dtype, (8, 8), "any"), out(dtype, 8, 8), out(dtype, 4, 16))
     for dtype in ("float32", "int32"):
-        found += [
-            case(f"broadcast_to-{dtype}", broadcast_kernel, small(dtype, 8), out(dtype, 4, 8), out(dtype, 8, 8)),
-            case(f"expand_dims-{dtype}", expand_kernel, small(dtype, 4, 8), out(dtype, 4, 4, 8)),
-            case(f"extract-{dtype}", extract_kernel, small(dtype, 8, 16), out(dtype, 4, 4), out(dtype, 8, 16), 1),
-        ]
-    found.append(case("insert", insert_kernel, counted("float32", 4), out("float32", 16), 2))
+        yield case(f"broadcast_to-{dtype}", broadcast_kernel, small(dtype, 8), out(dtype, 4, 8), out(dtype, 8, 8))
+        yield case(f"expand_dims-{dtype}", expand_kernel, small(dtype, 4, 8), out(dtype, 4, 4, 8))
+        yield case(f"extract-{dtype}", extract_kernel, small(dtype, 8, 16), out(dtype, 4, 4), out(dtype, 8, 16), 1)
+    yield case("insert", insert_kernel, counted("float32", 4), out("float32", 16), 2)
     for dtype in ("int32", "uint8", "int64", "int16", *WIDE_FLOATS):
-        found.append(case(f"arange-{dtype}", ranges(dtype), out(dtype, 16), out(dtype, 16), out(dtype, 16)))
-    found.append(case("arange-dynamic", dynamic_arange_kernel, out("int32", 16), -3, 5))
+        yield case(f"arange-{dtype}", ranges(dtype), out(dtype, 16), out(dtype, 16), out(dtype, 16))
+    yield case("arange-dynamic", dynamic_arange_kernel, out("int32", 16), -3, 5)
     for dtype in ("int32", "uint8", "int64", "bool", *WIDE_FLOATS, "float8_e5m2"):
-        found.append(case(f"constants-{dtype}", constants(dtype), Data(dtype, (1,), (1,)), out(dtype, 4, 16)))
-    found.append(case("astile-run-time", astile_kernel, Data("float32", (2,), "ordinary"), out("float32", 3, 2)))
-    found += [
+        yield case(f"constants-{dtype}", constants(dtype), Data(dtype, (1,), (1,)), out(dtype, 4, 16))
+    yield case("astile-run-time", astile_kernel, Data("float32", (2,), "ordinary"), out("float32", 3, 2))
+    yield from (
         case(f"properties-{d}", properties_kernel, counted(d, 4, 8), out("int32", 3)) for d in ("float16", "int64")
-    ]
-    return found
+    )

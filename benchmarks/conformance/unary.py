@@ -1,5 +1,6 @@
 """Element-wise functions of one tile, and how far their results may be from the GPU's."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import cuda.tile as ct
@@ -74,44 +75,43 @@ def case(id_: str, kernel: Any, source: str, target: str, tolerance: Tolerance, 
     return Case(id_, "unary", kernel, (Data(source, (N,), fill), out(target, N)), tolerance)
 
 
-def cases() -> list[Case]:
+def cases() -> Iterator[Case]:
     """Every function for every type it takes, special values included."""
-    found = [
+    yield from (
         case(f"{name}-{dtype}", plain(name), dtype, dtype, bound(name, dtype))
         for name in (*GUIDE, *EXACTLY)
         for dtype in WIDE_FLOATS
-    ]
+    )
     for name in ("exp", "sin", "tanh", "log2"):
         label = f"{name}-{{}}-ordinary"
-        found += [case(label.format(d), plain(name), d, d, bound(name, d), "ordinary") for d in ("float32", "float64")]
-    found += [case(f"isnan-{d}", plain("isnan"), d, "bool", EXACT) for d in WIDE_FLOATS]
-    found += [case(f"abs-{d}", plain("abs"), d, d, EXACT) for d in ("int8", "int32", "int64", "uint32", "bool")]
-    found += [case(f"negative-{d}", plain("negative"), d, d, EXACT) for d in INTEGERS]
-    found.append(case("negative-bool", plain("negative"), "bool", "int32", EXACT))
-    found += [case(f"bitwise_not-{d}", plain("bitwise_not"), d, d, EXACT) for d in ("bool", *INTEGERS)]
+        yield from (
+            case(label.format(d), plain(name), d, d, bound(name, d), "ordinary") for d in ("float32", "float64")
+        )
+    yield from (case(f"isnan-{d}", plain("isnan"), d, "bool", EXACT) for d in WIDE_FLOATS)
+    yield from (case(f"abs-{d}", plain("abs"), d, d, EXACT) for d in ("int8", "int32", "int64", "uint32", "bool"))
+    yield from (case(f"negative-{d}", plain("negative"), d, d, EXACT) for d in INTEGERS)
+    yield case("negative-bool", plain("negative"), "bool", "int32", EXACT)
+    yield from (case(f"bitwise_not-{d}", plain("bitwise_not"), d, d, EXACT) for d in ("bool", *INTEGERS))
     for dtype in ("int32", "uint8", "bool"):
         for name in ("exp2", "sqrt", "cos"):
             bits = bound(name, "float32")
-            found.append(case(f"{name}-{dtype}", plain(name), dtype, "float32", bits, "ordinary"))
-    found.append(
-        Case("operators-float32", "unary", operators(),
-             (Data("float32", (N,), "ordinary"), out("float32", N), out("int32", N)))
-    )  # fmt: skip
-    return found + modes()
+            yield case(f"{name}-{dtype}", plain(name), dtype, "float32", bits, "ordinary")
+    yield Case("operators-float32", "unary", operators(),
+             (Data("float32", (N,), "ordinary"), out("float32", N), out("int32", N)))  # fmt: skip
+    yield from modes()
 
 
-def modes() -> list[Case]:
+def modes() -> Iterator[Case]:
     """Rounding modes and flushing to zero."""
-    found = [
+    yield from (
         case(f"{name}-float32-{mode.name}", rounded(name, mode), "float32", "float32", tolerance,
              "ordinary" if name == "exp" and mode is Mode.APPROX else "special")
         for (name, mode), tolerance in APPROXIMATE.items()
-    ]  # fmt: skip
+    )  # fmt: skip
     for dtype in WIDE_FLOATS:
-        found += [
+        yield from (
             case(f"sqrt-{dtype}-{mode.name}", rounded("sqrt", mode), dtype, dtype, EXACT)
             for mode in (Mode.RN, Mode.RZ, Mode.RM, Mode.RP)
-        ]
+        )
     for name in ("exp2", "sqrt", "rsqrt"):
-        found.append(case(f"{name}-float32-ftz", flushed(name), "float32", "float32", bound(name, "float32")))
-    return found
+        yield case(f"{name}-float32-ftz", flushed(name), "float32", "float32", bound(name, "float32"))

@@ -7,7 +7,6 @@ The answers were fixed before any rule was tuned, and hold where removing the fa
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
 
 import cuda.tile as ct
 import cuda_kernels
@@ -160,43 +159,35 @@ def _replay(graph: torch.cuda.CUDAGraph, launches: list[Launch]) -> None:
     graph.replay()
 
 
-def _compiled(name: str) -> Any:
-    """A CUDA kernel, compiled by NVRTC. Needs a GPU."""
+def cuda_launch(name: str, blocks: int, threads: int, *arguments: object, shared: int = 0) -> Launch:
+    """The launch of a CUDA kernel, compiled by NVRTC. Needs a GPU."""
     compile_kernel = getattr(torch.cuda, "compile_kernel", None) or torch.cuda._compile_kernel  # before 2.12
-    return compile_kernel(cuda_kernels.SOURCE, name)
+    kernel = compile_kernel(cuda_kernels.SOURCE, name)
+    if shared > 48 << 10:
+        kernel.set_shared_memory_config(shared)
+    return lambda: kernel((blocks, 1, 1), (threads, 1, 1), arguments, shared_mem=shared)
 
 
 def cuda_pair(fault: str, blocks: int, threads: int, *arguments: object) -> tuple[Launch, Launch]:
     """The launches of a CUDA kernel with its fault and without."""
-
-    def launch(name: str) -> Launch:
-        kernel = _compiled(name)
-        return lambda: kernel((blocks, 1, 1), (threads, 1, 1), arguments)
-
-    return launch(f"{fault}_slow"), launch(f"{fault}_fast")
+    slow, fast = (cuda_launch(f"{fault}_{variant}", blocks, threads, *arguments) for variant in ("slow", "fast"))
+    return slow, fast
 
 
 def cuda_cases() -> list[Case]:
     """The cases written in CUDA. Needs a GPU."""
     x, y = random(1 << 28), empty(1 << 20)
     n = x.numel()
-
-    def launch(name: str, blocks: int, threads: int, *more: object, shared: int = 0) -> Launch:
-        kernel = _compiled(name)
-        if shared > 48 << 10:
-            kernel.set_shared_memory_config(shared)
-        return lambda: kernel((blocks, 1, 1), (threads, 1, 1), (x, y, *more), shared_mem=shared)
-
     return [
         Case("bank_conflicts", ("memory", "latency"), ("bank-conflicts",), *cuda_pair("bank_conflicts", 1056, 256, x, y), "a pitch of 33 words"),
         Case("shared_bandwidth", ("memory",), ("shared-memory-bandwidth",), *cuda_pair("shared_bandwidth", 2112, 512, x, y), "an operand used four times"),
         Case("l1_bandwidth", ("memory",), ("l1-bandwidth",), *cuda_pair("l1_bandwidth", 2112, 512, x, y), "an operand used four times"),
         Case("barriers", ("latency",), ("barrier",), *cuda_pair("barriers", 1056, 1024, x, y), "__syncwarp for __syncthreads"),
-        Case("bytes_in_flight", ("latency",), ("bytes-in-flight",), launch("bytes_in_flight_slow", 264, 1024, n),
-             launch("bytes_in_flight_fast", 264, 1024, n // 4), "16 bytes a load", 4.0 * n),
+        Case("bytes_in_flight", ("latency",), ("bytes-in-flight",), cuda_launch("bytes_in_flight_slow", 264, 1024, x, y, n),
+             cuda_launch("bytes_in_flight_fast", 264, 1024, x, y, n // 4), "16 bytes a load", 4.0 * n),
         Case("occupancy_shared", ("latency",), ("occupancy-shared-memory",),
-             launch("occupancy_shared_slow", 1056, 128, n // 4, shared=100 << 10), launch("occupancy_shared_fast", 1056, 128, n // 4),
+             cuda_launch("occupancy_shared_slow", 1056, 128, x, y, n // 4, shared=100 << 10), cuda_launch("occupancy_shared_fast", 1056, 128, x, y, n // 4),
              "no shared memory", 4.0 * n),
         Case("occupancy_blocks", ("latency",), ("occupancy-blocks",),
-             launch("occupancy_blocks_slow", 33792, 32, n), launch("occupancy_blocks_fast", 8448, 128, n), "128 threads a block", 4.0 * n),
+             cuda_launch("occupancy_blocks_slow", 33792, 32, x, y, n), cuda_launch("occupancy_blocks_fast", 8448, 128, x, y, n), "128 threads a block", 4.0 * n),
     ]  # fmt: skip

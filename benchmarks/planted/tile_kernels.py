@@ -101,21 +101,15 @@ def remainders_fast(x, y, n: int, T: Const, N: Const):
 
 
 # A block sums tiles of one row; with few rows most SMs have no block.
-def _sum_tiles(x, y, row, part, T, TILES):
+def _sum_tiles(x, y, T: Const, TILES: Const):
+    row, part = ct.bid(0), ct.bid(1)
     total = ct.full((1, T), 0.0, dtype=ct.float32)
     for step in range(TILES):
         total = total + ct.load(x, index=(row, part * TILES + step), shape=(1, T))
     ct.store(y, index=(row, part), tile=ct.sum(total, axis=1, keepdims=True))
 
 
-@ct.kernel
-def tiny_grid_slow(x, y, T: Const, TILES: Const):
-    _sum_tiles(x, y, ct.bid(0), ct.bid(1), T, TILES)
-
-
-@ct.kernel
-def tiny_grid_fast(x, y, T: Const, TILES: Const):
-    _sum_tiles(x, y, ct.bid(0), ct.bid(1), T, TILES)
+tiny_grid_slow, tiny_grid_fast = twins("tiny_grid", _sum_tiles)
 
 
 def product(a, b, c, TM: Const, TN: Const, TK: Const):

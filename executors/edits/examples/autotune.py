@@ -124,15 +124,6 @@ TILES = edited(
     ("    TILE = 1024\n    grid = (ct.cdiv(n, TILE), 1, 1)\n", ""),
     ("(), grid, (x", "(), lambda TILE: (ct.cdiv(n, TILE), 1, 1), lambda TILE: (x"),
 )
-IN_PLACE = (
-    HEAD.replace("ct.store(y,", "ct.store(x,")
-    + """\
-
-
-def run(x):
-    ct.launch(torch.cuda.current_stream(), (ct.cdiv(x.numel(), 64),), negate, (x, x, x.numel(), 64))
-"""
-)
 STREAM = BEFORE.replace("def run(x)", "def run(x, stream)").replace("torch.cuda.current_stream()", "stream")
 TUNED = BEFORE + "\n\nfaster = negate.replace_hints(occupancy=4)\n"
 LITERAL = BEFORE.replace("negate, (x, y, n, TILE)", "negate, (x, y, n, 1024)")

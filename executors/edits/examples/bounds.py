@@ -5,35 +5,33 @@ from kdiag.records import ArrayArgument, Launch, ScalarArgument
 from ..base import Example
 from .edited import edited
 
-
-def _add(checked: bool, *, flag: str = "CHECK_BOUNDS") -> str:
-    """A vector kernel with its launch; unchecked, the launch computes the flag."""
-    parameter = "" if checked else f", {flag}: ct.Constant[bool]"
-    given = "" if checked else f", check_bounds={flag}"
-    computed = "" if checked else "    check_bounds = grid[0] * TILE > min(x.shape[0], z.shape[0])\n"
-    passed = "" if checked else ", check_bounds"
-    return f"""\
+VECTOR = """\
 import cuda.tile as ct
 
 TILE = 1024
 
 
 @ct.kernel
-def double(x, z, T: ct.Constant[int]{parameter}):
+def double(x, z, T: ct.Constant[int]):
     index = ct.bid(0) * T + ct.arange(T, dtype=ct.int32)
-    value = ct.gather(x, index{given})
-    ct.scatter(z, index, value + value{given})
+    value = ct.gather(x, index)
+    ct.scatter(z, index, value + value)
 
 
 def launch(stream, x, z):
     grid = (ct.cdiv(x.shape[0], TILE),)
     # one block a tile
-{computed}    ct.launch(stream, grid, double, (x, z, TILE{passed}))
+    ct.launch(stream, grid, double, (x, z, TILE))
 """
-
-
-ADDED = _add(checked=False)
-ELSEWHERE = _add(checked=True).split("def launch")[0]
+ADDED = edited(
+    VECTOR,
+    ("T: ct.Constant[int]", "T: ct.Constant[int], CHECK_BOUNDS: ct.Constant[bool]"),
+    ("index)", "index, check_bounds=CHECK_BOUNDS)"),
+    ("+ value", "+ value, check_bounds=CHECK_BOUNDS"),
+    ("    ct.launch", "    check_bounds = grid[0] * TILE > min(x.shape[0], z.shape[0])\n    ct.launch"),
+    ("z, TILE)", "z, TILE, check_bounds)"),
+)
+ELSEWHERE = VECTOR.split("def launch", maxsplit=1)[0]
 
 SOFTMAX = """\
 from cuda import tile
@@ -72,17 +70,15 @@ def _launch(length: int) -> Launch:
     return Launch("double", (blocks,), arguments)
 
 
-BEFORE = _add(checked=True).replace("ct.bid(0) * T +", "ct.bid(0) * T - 1 +")
-MADE = _add(checked=True).replace("(x, z, TILE)", "(x.view(-1), z, TILE)")
+BEFORE = VECTOR.replace("ct.bid(0) * T +", "ct.bid(0) * T - 1 +")
+MADE = VECTOR.replace("(x, z, TILE)", "(x.view(-1), z, TILE)")
 NEVER = (_launch(1000), _launch(1025))
 
 EXAMPLES: tuple[Example, ...] = (
-    Example("a vector", "double", "all", _add(checked=True), ADDED),
-    Example("some launches divide", "double", "all", _add(checked=True), ADDED, launches=(_launch(2048), _launch(5))),
+    Example("a vector", "double", "all", VECTOR, ADDED),
+    Example("some launches divide", "double", "all", VECTOR, ADDED, launches=(_launch(2048), _launch(5))),
     Example("a row without padding", "softmax", "reads", SOFTMAX, UNPADDED),
-    Example(
-        "no launch divides", "double", "all", _add(checked=True), refused="in every captured launch", launches=NEVER
-    ),
+    Example("no launch divides", "double", "all", VECTOR, refused="in every captured launch", launches=NEVER),
     Example("decided already", "double", "all", ADDED, refused="check_bounds is decided already"),
     Example("an index before the array", "double", "all", BEFORE, refused="how far `index` in its index goes"),
     Example("made for the launch", "double", "all", MADE, refused="`x.view(-1)`, passed for x, would be computed"),

@@ -2,6 +2,8 @@
 
 from ..base import Example
 
+HEAD = "import cuda.tile as ct\n\n\n@ct.kernel\n"
+
 
 def edited(source: str, *changes: tuple[str, str]) -> str:
     """The source with every old text replaced by its new one, in order."""

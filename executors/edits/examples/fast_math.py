@@ -86,18 +86,16 @@ def silu(x, y, T: ct.Constant[int]):
 {other if copy or calls == "_sigmoid" else ""}"""
 
 
-EXP = "ct.exp(values - largest)"
-EXP2 = "ct.exp2((values - largest) * 1.4426950408889634, flush_to_zero=True)"
 APPROX = "rounding_mode=ct.RoundingMode.APPROX, flush_to_zero=True"
 LOG2_E = "1.4426950408889634"
 ROOT = "ct.rsqrt({}, flush_to_zero=True)"
-FOLDED = "ct.exp2(values * 1.4426950408889634 - largest * 1.4426950408889634, flush_to_zero=True)"
+EXP = "ct.exp(values - largest)"
+EXP2 = f"ct.exp2((values - largest) * {LOG2_E}, flush_to_zero=True)"
+FOLDED = f"ct.exp2(values * {LOG2_E} - largest * {LOG2_E}, flush_to_zero=True)"
 DIVIDE = "numerator / denominator"
 FAST_DIVIDE = f"ct.truediv(numerator, denominator, {APPROX})"
-
-
 SIGMOID = "1 / (1 + ct.exp(-x))"
-FAST_SIGMOID = f"ct.truediv(1, 1 + ct.exp2(-x * 1.4426950408889634, flush_to_zero=True), {APPROX})"
+FAST_SIGMOID = f"ct.truediv(1, 1 + ct.exp2(-x * {LOG2_E}, flush_to_zero=True), {APPROX})"
 COPY = f"""
 def _sigmoid_fast(x):
     return {FAST_SIGMOID}
@@ -105,12 +103,12 @@ def _sigmoid_fast(x):
 """
 
 
-def _edit(name: str, variant: str, kernel: str, texts: tuple[str, str]) -> Example:
-    return Example(name, kernel, variant, *texts)
+def _softmax(name: str, variant: str, after: tuple[str, str], before: tuple[str, str] = (EXP, DIVIDE)) -> Example:
+    return Example(name, "softmax", variant, softmax(*before), softmax(*after))
 
 
-def _elementwise(name: str, variant: str, before: str, after: str) -> Example:
-    return Example(name, "elementwise", variant, elementwise(before), elementwise(after))
+def _elementwise(name: str, variant: str, before: str, after: str, cast: str = "ct.float32") -> Example:
+    return Example(name, "elementwise", variant, elementwise(before, cast), elementwise(after, cast))
 
 
 def _refused(name: str, variant: str, before: str, reason: str) -> Example:
@@ -119,20 +117,15 @@ def _refused(name: str, variant: str, before: str, reason: str) -> Example:
 
 
 EXAMPLES: tuple[Example, ...] = (
-    _edit("softmax", "all", "softmax", (softmax(EXP, DIVIDE), softmax(EXP2, FAST_DIVIDE))),
-    _edit("softmax, exp alone", "exp2", "softmax", (softmax(EXP, DIVIDE), softmax(EXP2, DIVIDE))),
-    _edit("softmax, division alone", "approx-division", "softmax", (softmax(EXP, DIVIDE), softmax(EXP, FAST_DIVIDE))),
-    _edit(
-        "softmax, one division a row",
-        "reciprocal",
-        "softmax",
-        (softmax(EXP, DIVIDE), softmax(EXP, f"numerator * ct.truediv(1.0, denominator, {APPROX})")),
-    ),
+    _softmax("softmax", "all", (EXP2, FAST_DIVIDE)),
+    _softmax("softmax, exp alone", "exp2", (EXP2, DIVIDE)),
+    _softmax("softmax, division alone", "approx-division", (EXP, FAST_DIVIDE)),
+    _softmax("softmax, one division a row", "reciprocal", (EXP, f"numerator * ct.truediv(1.0, denominator, {APPROX})")),
     _elementwise(
         "silu",
         "all",
         "a / (1.0 + ct.exp(-a)) * b",
-        f"ct.truediv(a, 1.0 + ct.exp2(-a * 1.4426950408889634, flush_to_zero=True), {APPROX}) * b",
+        f"ct.truediv(a, 1.0 + ct.exp2(-a * {LOG2_E}, flush_to_zero=True), {APPROX}) * b",
     ),
     _elementwise(
         "a root in the divisor", "rsqrt", "a / ct.sqrt(b * b + EPS)", "a * ct.rsqrt(b * b + EPS, flush_to_zero=True)"
@@ -148,51 +141,41 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     _elementwise("tanh", "tanh", "ct.tanh(a) * b", "ct.tanh(a, rounding_mode=ct.RoundingMode.APPROX) * b"),
     _elementwise("truediv", "approx-division", "ct.truediv(a, b)", f"ct.truediv(a, b, {APPROX})"),
-    _edit(
+    Example(
         "a division in place",
-        "all",
         "average",
-        (loop("total /= weight"), loop(f"total = ct.truediv(total, weight, {APPROX})")),
+        "all",
+        loop("total /= weight"),
+        loop(f"total = ct.truediv(total, weight, {APPROX})"),
     ),
-    _edit(
+    _elementwise(
         "a tile of unknown dtype",
         "all",
-        "elementwise",
-        (
-            elementwise("1 / ct.exp(a)", "x.dtype"),
-            elementwise(
-                "1 / (ct.exp2(a * 1.4426950408889634, flush_to_zero=True) if a.dtype == ct.float32 else ct.exp(a))",
-                "x.dtype",
-            ),
-        ),
+        "1 / ct.exp(a)",
+        f"1 / (ct.exp2(a * {LOG2_E}, flush_to_zero=True) if a.dtype == ct.float32 else ct.exp(a))",
+        "x.dtype",
     ),
-    _edit(
+    _elementwise(
         "a quotient of unknown dtype",
         "approx-division",
-        "elementwise",
-        (
-            elementwise("a / b", "x.dtype"),
-            elementwise(
-                f"ct.truediv(a, b, {APPROX}) if a.dtype == ct.float32 and b.dtype == ct.float32 else a / b", "x.dtype"
-            ),
-        ),
+        "a / b",
+        f"ct.truediv(a, b, {APPROX}) if a.dtype == ct.float32 and b.dtype == ct.float32 else a / b",
+        "x.dtype",
     ),
-    _edit("a function of its own", "all", "silu", (helper(SIGMOID), helper(FAST_SIGMOID))),
-    _edit(
+    Example("a function of its own", "silu", "all", helper(SIGMOID), helper(FAST_SIGMOID)),
+    Example(
         "a function that another kernel calls",
-        "all",
         "silu",
-        (helper(SIGMOID, "_sigmoid"), helper(SIGMOID, "_sigmoid_fast", COPY)),
+        "all",
+        helper(SIGMOID, "_sigmoid"),
+        helper(SIGMOID, "_sigmoid_fast", COPY),
     ),
-    _edit("log2(e) in both parts", "exp2-folded", "softmax", (softmax(EXP, DIVIDE), softmax(FOLDED, DIVIDE))),
-    _edit(
+    _softmax("log2(e) in both parts", "exp2-folded", (FOLDED, DIVIDE)),
+    _softmax(
         "an approximate exponential",
         "all",
-        "softmax",
-        (
-            softmax("ct.exp(values - largest, rounding_mode=ct.RoundingMode.APPROX)", FAST_DIVIDE),
-            softmax(EXP2, FAST_DIVIDE),
-        ),
+        (EXP2, FAST_DIVIDE),
+        ("ct.exp(values - largest, rounding_mode=ct.RoundingMode.APPROX)", FAST_DIVIDE),
     ),
     _elementwise(
         "log2(e) in a number", "exp2-folded", "ct.exp(a * n)", f"ct.exp2(a * (n * {LOG2_E}), flush_to_zero=True)"

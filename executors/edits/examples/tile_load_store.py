@@ -1,14 +1,10 @@
 """Examples of A: what the edit makes of a kernel, and what it leaves alone."""
 
 from ..base import Example
+from .edited import HEAD, edited
 from .tile_ranges import RANGES
 
-SOFTMAX = """\
-import cuda.tile as ct
-
-
-@ct.kernel
-def softmax(x, y, TILE: ct.Constant[int]):
+SOFTMAX = f"""{HEAD}def softmax(x, y, TILE: ct.Constant[int]):
     row = ct.bid(0)
     columns = ct.arange(TILE, dtype=ct.int32)
     values = ct.gather(x, (row, columns), check_bounds=True, padding_value=-float("inf"))
@@ -17,12 +13,7 @@ def softmax(x, y, TILE: ct.Constant[int]):
     ct.scatter(y, (row, columns), ct.astype(result, y.dtype), check_bounds=True)
 """
 
-SOFTMAX_TILES = """\
-import cuda.tile as ct
-
-
-@ct.kernel
-def softmax(x, y, TILE: ct.Constant[int]):
+SOFTMAX_TILES = f"""{HEAD}def softmax(x, y, TILE: ct.Constant[int]):
     row = ct.bid(0)
     values = ct.reshape(ct.load(x, index=(row, 0), shape=(1, TILE), padding_mode=ct.PaddingMode.NEG_INF), (TILE,))
     numerator = ct.exp(values - ct.max(values, axis=0, keepdims=True))
@@ -30,35 +21,22 @@ def softmax(x, y, TILE: ct.Constant[int]):
     ct.store(y, index=(row, 0), tile=ct.reshape(ct.astype(result, y.dtype), (1, TILE)))
 """
 
-ADD = """\
-import cuda.tile as ct
-
-
-@ct.kernel
-def add(a, b, c, T: ct.Constant[int]):
+ADD = f"""{HEAD}def add(a, b, c, T: ct.Constant[int]):
     index = ct.bid(0) * T + ct.arange(T, dtype=ct.int32)  # the elements of this block
     total = ct.gather(a, index, latency=3) + ct.gather(b, index)
     ct.scatter(c, index, total)
 """
 
-ADD_LOADS = """\
-import cuda.tile as ct
+ADD_LOADS = edited(
+    ADD,
+    (
+        "ct.gather(a, index, latency=3)",
+        "ct.load(a, index=(ct.bid(0),), shape=(T,), padding_mode=ct.PaddingMode.ZERO, latency=3)",
+    ),
+    ("ct.gather(b, index)", "ct.load(b, index=(ct.bid(0),), shape=(T,), padding_mode=ct.PaddingMode.ZERO)"),
+)
 
-
-@ct.kernel
-def add(a, b, c, T: ct.Constant[int]):
-    index = ct.bid(0) * T + ct.arange(T, dtype=ct.int32)  # the elements of this block
-    total = ct.load(a, index=(ct.bid(0),), shape=(T,), padding_mode=ct.PaddingMode.ZERO, latency=3) + \
-ct.load(b, index=(ct.bid(0),), shape=(T,), padding_mode=ct.PaddingMode.ZERO)
-    ct.scatter(c, index, total)
-"""
-
-SCALE = """\
-import cuda.tile as ct
-
-
-@ct.kernel
-def scale(x, y, n: int, TILE: ct.Constant[int]):
+SCALE = f"""{HEAD}def scale(x, y, n: int, TILE: ct.Constant[int]):
     row = ct.bid(0)
     for j in range(ct.cdiv(n, TILE)):
         start = TILE * j
@@ -66,12 +44,7 @@ def scale(x, y, n: int, TILE: ct.Constant[int]):
         ct.scatter(y, (row, columns), ct.gather(x, (row, columns)) * 2)
 """
 
-SCALE_NO_TMA = """\
-import cuda.tile as ct
-
-
-@ct.kernel
-def scale(x, y, n: int, TILE: ct.Constant[int]):
+SCALE_NO_TMA = f"""{HEAD}def scale(x, y, n: int, TILE: ct.Constant[int]):
     row = ct.bid(0)
     for j in range(ct.cdiv(n, TILE)):
         start = TILE * j
@@ -79,23 +52,13 @@ def scale(x, y, n: int, TILE: ct.Constant[int]):
 padding_mode=ct.PaddingMode.ZERO, allow_tma=False), (TILE,)) * 2, (1, TILE)), allow_tma=False)
 """
 
-ROW_COPY = """\
-import cuda.tile as ct
-
-
-@ct.kernel
-def copy(x, y, TILE: ct.Constant[int]):
+ROW_COPY = f"""{HEAD}def copy(x, y, TILE: ct.Constant[int]):
     row, block = ct.bid(0), ct.bid(1)
     values = ct.load(x, index=(row, block), shape=(1, TILE), padding_mode=ct.PaddingMode.NEG_ZERO, allow_tma=True)
     ct.store(y, index=(row, block), tile=values * 2, latency=4)
 """
 
-ROW_COPY_GATHERED = """\
-import cuda.tile as ct
-
-
-@ct.kernel
-def copy(x, y, TILE: ct.Constant[int]):
+ROW_COPY_GATHERED = f"""{HEAD}def copy(x, y, TILE: ct.Constant[int]):
     row, block = ct.bid(0), ct.bid(1)
     values = ct.reshape(ct.gather(x, (row, block * TILE + ct.arange(TILE, dtype=ct.int32)), padding_value=-0.0), \
 (1, TILE))
@@ -105,12 +68,7 @@ def copy(x, y, TILE: ct.Constant[int]):
 
 def _gather(indices: str, padding: str = "", before: str = "pass") -> str:
     """A kernel that gathers with these indices."""
-    return f"""\
-import cuda.tile as ct
-
-
-@ct.kernel
-def take(x, y, rows, offset: int, TILE: ct.Constant[int], OTHER: ct.Constant[int]):
+    return f"""{HEAD}def take(x, y, rows, offset: int, TILE: ct.Constant[int], OTHER: ct.Constant[int]):
     row = ct.bid(0)
     columns = ct.arange(TILE, dtype=ct.int32)
     {before}
@@ -118,20 +76,12 @@ def take(x, y, rows, offset: int, TILE: ct.Constant[int], OTHER: ct.Constant[int
 """
 
 
-NORM = """import cuda.tile as ct
-
-
-@ct.kernel
-def norm(x, y, TILE: ct.Constant[int]):
+NORM = f"""{HEAD}def norm(x, y, TILE: ct.Constant[int]):
     index = ct.bid(0) * TILE + ct.arange(TILE, dtype=ct.int32)
     values = ct.gather(x, index)
     ct.scatter(y, index, ct.sum(values * values))
 """
-NORM_TILES = """import cuda.tile as ct
-
-
-@ct.kernel
-def norm(x, y, TILE: ct.Constant[int]):
+NORM_TILES = f"""{HEAD}def norm(x, y, TILE: ct.Constant[int]):
     values = ct.load(x, index=(ct.bid(0),), shape=(TILE,), padding_mode=ct.PaddingMode.ZERO)
     ct.store(y, index=(ct.bid(0),), tile=ct.broadcast_to(ct.sum(values * values), (TILE,)))
 """

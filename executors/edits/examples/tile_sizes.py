@@ -1,5 +1,6 @@
 """What the tile-size edit does and refuses."""
 
+from ..base import Example
 from .edited import edited, sized
 from .split_rows import EXAMPLES as ROWS_SPLIT
 from .tf32_guard import MATMUL as KERNEL
@@ -85,102 +86,79 @@ TUNED = _double(
 )
 ONE_BLOCK_A_ROW = _double(("(cdiv(x.shape[0], block), 1, 1)", "(x.shape[0], 1, 1)"))
 
+UNSEEN = "and the grid is not seen to count them"
+SIDES = "TILE_M = 128  # rows of the result\nTILE_N = 128"
+TWO_IN_A_LINE = edited(MATMUL, (SIDES, "TILE_M, TILE_N = 128, 256"))
+
+
+def _doubled(name: str, variant: str, before: str, *changes: tuple[str, str], refused: str = "") -> Example:
+    return sized(name, "double_kernel", variant, before, edited(before, *changes) if changes else None, refused=refused)
+
+
+def _product(name: str, variant: str, before: str, *changes: tuple[str, str]) -> Example:
+    return sized(name, "matmul_kernel", variant, before, edited(before, *changes))
+
+
 EXAMPLES = (
     *ROWS_SPLIT,
-    sized(
+    _product(
         "a wide tile gets eight worker warps",
-        "matmul_kernel",
         "tile_m=128,tile_n=256,num_worker_warps=8",
         MATMUL,
-        edited(MATMUL, ("TILE_N = 128", "TILE_N = 256"), ("@ct.kernel", "@ct.kernel(num_worker_warps=8)")),
+        ("TILE_N = 128", "TILE_N = 256"),
+        ("@ct.kernel", "@ct.kernel(num_worker_warps=8)"),
     ),
-    sized(
+    _product(
         "a smaller and flatter tile, the comment stays",
-        "matmul_kernel",
         "tile_m=64,tile_n=64,tile_k=32",
         MATMUL,
-        edited(MATMUL, ("M = 128", "M = 64"), ("N = 128", "N = 64"), ("K = 64", "K = 32")),
+        ("M = 128", "M = 64"),
+        ("N = 128", "N = 64"),
+        ("K = 64", "K = 32"),
     ),
-    sized(
-        "the default of the wrapper's argument",
-        "double_kernel",
-        "block=1024",
-        DOUBLE,
-        _double(("block: int = 256", "block: int = 1024")),
-    ),
-    sized(
+    _doubled("the default of the wrapper's argument", "block=1024", DOUBLE, ("block: int = 256", "block: int = 1024")),
+    _doubled(
         "the grid repeats the literal",
-        "double_kernel",
         "block=512",
         LITERAL_GRID,
-        edited(LITERAL_GRID, ("+ 255) // 256", "+ 511) // 512"), ("block: int = 256", "block: int = 512")),
+        ("+ 255) // 256", "+ 511) // 512"),
+        ("block: int = 256", "block: int = 512"),
     ),
-    sized(
+    _doubled(
         "the literal is passed itself",
-        "double_kernel",
         "t=512",
         LITERAL_ARGUMENT,
-        edited(LITERAL_ARGUMENT, ("(x, y, 256)", "(x, y, 512)"), ("x.shape[0], 256", "x.shape[0], 512")),
+        ("(x, y, 256)", "(x, y, 512)"),
+        ("x.shape[0], 256", "x.shape[0], 512"),
     ),
-    sized(
+    _doubled(
         "the number of blocks and a workspace follow by name",
-        "double_kernel",
         "block=512",
         WORKSPACE,
-        edited(WORKSPACE, ("block: int = 256", "block: int = 512")),
+        ("block: int = 256", "block: int = 512"),
     ),
-    sized(
-        "a dictionary of the wrapper",
-        "double_kernel",
-        "block=1024",
-        TABLE,
-        edited(TABLE, ('"block": 256', '"block": 1024')),
+    _doubled("a dictionary of the wrapper", "block=1024", TABLE, ('"block": 256', '"block": 1024')),
+    _doubled(
+        "a constant that another function reads as well", "block=512", SHARED, ('x."""\n', 'x."""\n    BLOCK = 512\n')
     ),
-    sized(
-        "a constant that another function reads as well",
-        "double_kernel",
-        "block=512",
-        SHARED,
-        edited(SHARED, ('x."""\n', 'x."""\n    BLOCK = 512\n')),
-    ),
-    sized(
+    _doubled(
         "the tile follows the data and the grid the tile",
-        "double_kernel",
         "block=1024",
         FROM_DATA,
-        edited(
-            FROM_DATA,
-            ("block = 1 << (x.shape[0] - 1).bit_length()", "block = min(1024, 1 << (x.shape[0] - 1).bit_length())"),
-        ),
+        ("block = 1 << (x.shape[0] - 1).bit_length()", "block = min(1024, 1 << (x.shape[0] - 1).bit_length())"),
     ),
-    sized(
-        "two sizes in one line",
-        "matmul_kernel",
-        "tile_m=64",
-        edited(MATMUL, ("TILE_M = 128  # rows of the result\nTILE_N = 128", "TILE_M, TILE_N = 128, 256")),
-        edited(MATMUL, ("TILE_M = 128  # rows of the result\nTILE_N = 128", "TILE_M, TILE_N = 64, 256")),
-    ),
-    sized(
-        "the grid counts another size",
-        "double_kernel",
-        "t=512",
-        TWO_LITERALS,
-        refused="blocks number the tiles of T, and the grid is not seen to count them",
-    ),
-    sized(
-        "the wrapper demands multiples", "double_kernel", "block=512", DEMANDED, refused="demands something of block"
-    ),
-    sized("a tuner chooses", "double_kernel", "block=512", TUNED, refused="the launch of double_kernel is autotuned"),
-    sized(
+    _product("two sizes in one line", "tile_m=64", TWO_IN_A_LINE, ("128, 256", "64, 256")),
+    _doubled("the grid counts another size", "t=512", TWO_LITERALS, refused=f"blocks number the tiles of T, {UNSEEN}"),
+    _doubled("the wrapper demands multiples", "block=512", DEMANDED, refused="demands something of block"),
+    _doubled("a tuner chooses", "block=512", TUNED, refused="the launch of double_kernel is autotuned"),
+    _doubled(
         "nothing counts tiles of this size",
-        "double_kernel",
         "block=512",
         ONE_BLOCK_A_ROW,
-        refused="blocks number the tiles of block, and the grid is not seen to count them",
+        refused=f"blocks number the tiles of block, {UNSEEN}",
     ),
-    sized(
+    _doubled(
         "the smaller of two would be another function's",
-        "double_kernel",
         "block=1024",
         f"from numpy import *\n{FROM_DATA}",
         refused="may give min another meaning",
