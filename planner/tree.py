@@ -17,8 +17,19 @@ from . import graph as rules
 from .search import racers
 
 State = Literal[
-    "open", "not-applicable", "no-op", "kept", "reverted", "inconclusive", "crashed", "ready", "blocked", "outraced"
+    "open",
+    "not-applicable",
+    "no-op",
+    "kept",
+    "reverted",
+    "inconclusive",
+    "crashed",
+    "ready",
+    "blocked",
+    "outraced",
+    "no-gain",
 ]
+RACED: tuple[State, ...] = ("outraced", "no-gain")  # closed for good, or until something is kept
 TRIED = frozenset(get_args(State)) - {"open", "not-applicable", "blocked"}
 Path = tuple[str, str]
 _Nested = Mapping[str, Mapping[str, Mapping[str, Mapping[str, Mapping[str, object]]]]]
@@ -47,27 +58,36 @@ class Node:
 @dataclass(frozen=True)
 class PriorityTree:
     """The leaves in the order of their rank. `lowered` are optimizations to try later than their rank says,
-    `refuted` causes that a result spoke against.
+    `refuted` causes that a result spoke against, `again` what gained nothing in a race beside an earlier version.
     """
 
     bottleneck: str
     leaves: tuple[Node, ...]
     lowered: frozenset[str] = frozenset()
     refuted: frozenset[str] = frozenset()
+    again: frozenset[Path] = frozenset()
 
     def open(self) -> list[Suggestion]:
-        """What can be tried, the next one first: not refuted before refuted, not lowered before lowered, then by rank."""
+        """What can be tried, the next one first: not refuted before refuted, what never raced, not lowered,
+        then by rank.
+        """
         found = [leaf.suggestion for leaf in self.leaves if leaf.state == "open" and leaf.suggestion.applicable]
         return sorted(found, key=self._priority)
 
     def record(self, optimization: str, variant: str, state: State, reason: str) -> PriorityTree:
-        """The tree after one variant was tried. Keeping it opens what it enables and closes what would undo it."""
+        """The tree after one variant was tried. Keeping it opens what it enables and what gained nothing before it, and
+        closes what would undo it.
+        """
         leaves = tuple(
             replace(leaf, state=state, reason=reason) if leaf.pair == (optimization, variant) else leaf
             for leaf in self.leaves
         )
-        tree = replace(self, leaves=leaves)
-        return tree._settled() if state == "kept" else tree
+        if state != "kept":
+            return replace(self, leaves=leaves)
+        new = any(old.state != state for old in self.leaves if old.pair == (optimization, variant))
+        again = {leaf.pair for leaf in leaves if new and leaf.state == "no-gain"}
+        leaves = tuple(replace(leaf, state="open", reason="") if leaf.pair in again else leaf for leaf in leaves)
+        return replace(self, leaves=leaves, again=self.again | again)._settled()
 
     def lower_priority(self, optimization: str) -> PriorityTree:
         """The tree in which all variants of an optimization wait until the others were tried."""
@@ -87,10 +107,10 @@ class PriorityTree:
     def rivals(self, suggestion: Suggestion) -> list[Suggestion]:
         """What may race against the suggestion: what is open in the order of its rank, itself among it.
 
-        What is refuted or lowered does not race beside what is not: it waits.
+        What is refuted or lowered, or has raced before, does not race beside what is not: it waits.
         """
-        waits = self._priority(suggestion)[:2]
-        return racers([each for each in self.open() if self._priority(each)[:2] == waits])
+        waits = self._priority(suggestion)[:-1]
+        return racers([each for each in self.open() if self._priority(each)[:-1] == waits])
 
     def merge(self, suggestions: tuple[Suggestion, ...]) -> PriorityTree:
         """The tree with the suggestions of a new plan; what was tried keeps its state, even if no longer suggested."""
@@ -106,7 +126,7 @@ class PriorityTree:
             s = leaf.suggestion
             variants = causes.setdefault(s.cause, {}).setdefault(str(s.tier), {}).setdefault(s.optimization, {})
             variants[s.variant] = {"state": leaf.state, "reason": leaf.reason, "rank": s.rank}
-        later = {"lowered": sorted(self.lowered), "refuted": sorted(self.refuted)}
+        later = {name: sorted(getattr(self, name)) for name in ("lowered", "refuted", "again")}
         return {"bottleneck": self.bottleneck, "causes": causes, **later}
 
     def outline(self) -> str:
@@ -123,8 +143,9 @@ class PriorityTree:
                 lines += [f"  {cause}{' (refuted: tried last)' if cause in self.refuted else ''}", *under]
         return "\n".join(lines)
 
-    def _priority(self, suggestion: Suggestion) -> tuple[bool, bool, int]:
-        return (suggestion.cause in self.refuted, suggestion.optimization in self.lowered, suggestion.rank)
+    def _priority(self, suggestion: Suggestion) -> tuple[bool, bool, bool, int]:
+        again = (suggestion.optimization, suggestion.variant) in self.again
+        return (suggestion.cause in self.refuted, again, suggestion.optimization in self.lowered, suggestion.rank)
 
     def _ordered(self) -> list[Node]:
         """Leaves grouped by cause, then by tier and optimization, each group where its best leaf stands."""
@@ -156,17 +177,19 @@ def from_suggestions(suggestions: tuple[Suggestion, ...], bottleneck: str = "unk
     return PriorityTree(bottleneck, tuple(map(_leaf, suggestions)))._settled()
 
 
-def remembered(state: Mapping[str, object]) -> tuple[PriorityTree, dict[Path, str]]:
-    """What a tree in the form of `as_dict` had learnt, without its leaves, and the variants that lost a race."""
-    outraced: dict[Path, str] = {}
+def remembered(state: Mapping[str, object]) -> tuple[PriorityTree, dict[Path, tuple[State, str]]]:
+    """What a tree in the form of `as_dict` had learnt, without its leaves, and what a race closed, with state and reason."""
+    closed: dict[Path, tuple[State, str]] = {}
     causes = cast("_Nested", state.get("causes", {}))
     for tiers in causes.values():
         for optimizations in tiers.values():
             for optimization, variants in optimizations.items():
-                lost = {name: leaf for name, leaf in variants.items() if leaf["state"] == "outraced"}
-                outraced |= {(optimization, name): str(leaf["reason"]) for name, leaf in lost.items()}
+                for name, leaf in variants.items():
+                    if leaf["state"] in RACED:
+                        closed[optimization, name] = leaf["state"], str(leaf["reason"])
     lowered, refuted = (frozenset(cast("list[str]", state.get(key, []))) for key in ("lowered", "refuted"))
-    return PriorityTree(str(state.get("bottleneck", "unknown")), (), lowered, refuted), outraced
+    again = frozenset((o, v) for o, v in cast("list[list[str]]", state.get("again", [])))
+    return PriorityTree(str(state.get("bottleneck", "unknown")), (), lowered, refuted, again), closed
 
 
 def _leaf(suggestion: Suggestion) -> Node:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kdiag.errors import UsageError
+from kdiag.errors import KdiagError, UsageError
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.raced_plan import bench_for, raced
 from plan_cases import SOFTMAX_CAUSES, offer, plan
@@ -29,7 +29,7 @@ def test_what_was_measured_leads_and_what_was_slower_comes_last(tmp_path):
 
 def test_a_race_that_cannot_be_held_is_said(tmp_path):
     bench = TextBench(lambda _: 1.0, dies=True)
-    with pytest.raises(UsageError, match="an illegal memory access; leave --race out"):
+    with pytest.raises(KdiagError, match="an illegal memory access; leave --race out"):
         raced(OFFERED, "parent", Compiler(None, "kernel.py", "sm_90", tmp_path), bench)
     with pytest.raises(UsageError, match="name one with --workload"):
         bench_for(None, "sm_90")

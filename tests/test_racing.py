@@ -68,7 +68,7 @@ def test_wrong_code_is_never_timed_and_never_wins():
     assert (result.winner.variant, {racer.variant for racer, _ in result.wrong}) == ("c", {"b", "d"})
     assert not {"b", "d"} & {name for names, _ in heats for name in names}
     nobody, _ = run(a=None, b=None)
-    assert (nobody.winner, len(nobody.wrong), nobody.closed) == (None, 2, {})
+    assert (nobody.winner, len(nobody.wrong), nobody.beaten) == (None, 2, {})
     alone, heats = run(a=None, b=(0.5,))
     assert (alone.winner.variant, heats) == ("b", []), "its trial times it"
 
@@ -81,8 +81,8 @@ def test_one_that_is_slower_somewhere_does_not_win_by_its_mean():
 def test_a_faster_loser_that_turns_another_knob_stays_open():
     result, _ = run(occupancy_2=(1.1,), ctas_2=(1.05,), occupancy_4=(1.05,), warps_8=(0.9,))
     assert result.winner.variant == "occupancy=2"
-    assert set(result.closed) == {("G", "occupancy=4"), ("G", "warps=8")}
-    assert set(run(exp2=(1.2,), division=(1.1,))[0].closed) == {("G", "division")}
+    assert (set(result.beaten), set(result.no_gain)) == ({("G", "occupancy=4")}, {("G", "warps=8")})
+    assert set(run(exp2=(1.2,), division=(1.1,))[0].beaten) == {("G", "division")}
 
 
 def test_a_faster_loser_of_another_optimization_stays_open():
@@ -91,7 +91,7 @@ def test_a_faster_loser_of_another_optimization_stays_open():
     heat = Heat(tuple(speeds.values()), (ROUNDS,) * 3)
     result = race(racers, lambda racers: check(racers, speeds), lambda _: heat, 2.0)
     assert result.winner is racers[0]
-    assert result.closed == {("E", "loads=4"): "0.900x of its parent in 16 rounds"}
+    assert (result.no_gain, result.beaten) == ({("E", "loads=4"): "0.900x of its parent in 16 rounds"}, {})
 
 
 @pytest.mark.parametrize(("search", "winner"), [(1.21, "G"), (1.24, "C")])
@@ -101,7 +101,7 @@ def test_a_search_has_to_be_clearly_faster_than_what_it_searches(search, winner)
     result = race(
         racers, lambda racers: check(racers, speeds), lambda _: Heat(tuple(speeds.values()), (ROUNDS,) * 2), 2
     )
-    assert (result.winner.optimization, result.closed) == (winner, {})
+    assert (result.winner.optimization, result.no_gain, result.beaten) == (winner, {}, {})
 
 
 @pytest.mark.parametrize(("best", "tried"), [((1.005,), False), ((1.02,), True), ((1.5, 0.9), False)])
@@ -110,7 +110,7 @@ def test_what_gains_nothing_is_not_tried(best, tried):
     heat = Heat((best, (0.8,) * len(best)), (ROUNDS,) * 2)
     right = [Trial((ConfigurationCheck("a", True, None, None),), ())] * 2
     result = race(racers, lambda _: right, lambda _: heat, 2.0, least=1.01)
-    assert (result.winner is racers[0], len(result.closed)) == (tried, 2 - tried)
+    assert (result.winner is racers[0], len(result.no_gain)) == (tried, 2 - tried)
     assert race(racers, lambda _: right, lambda _: heat, 2.0).winner is racers[0], "any policy without such a limit"
 
 

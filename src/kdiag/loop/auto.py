@@ -171,14 +171,13 @@ class Run:
         for racer, trial in result.wrong:
             parent = self._try(racer, parent, {}, Raced(wrong=trial))
         if result.winner is None:
-            self.strategy.close(result.closed)
             return self._rank(parent)
         if (result.gain or 0) >= SMALL_GAIN:  # it will probably be kept
             self.strategy.foresee(text_of(result.winner), self.iterations)
-        return self._try(result.winner, parent, result.closed, Raced(spent))
+        return self._try(result.winner, parent, result.beaten, Raced(spent))
 
     def _try(
-        self, suggestion: Suggestion, parent: Parent, closed: Mapping[tuple[str, str], str], raced: Raced
+        self, suggestion: Suggestion, parent: Parent, beaten: Mapping[tuple[str, str], str], raced: Raced
     ) -> Parent:
         """One row: attempt the suggestion, unless a race showed that it is wrong, and settle what came of it."""
         assert suggestion.proposal is not None
@@ -188,7 +187,7 @@ class Run:
         row = attempt(number, suggestion.proposal, parent, self.arena, raced)
         paired = suggestion.explanation if "+" in row.optimization else ""
         row = replace(row, paired=paired, prediction=self.strategy.predict(row, suggestion, parent))
-        return self._settle(row, suggestion, parent, closed)
+        return self._settle(row, suggestion, parent, beaten)
 
     def _stop(self) -> str | None:
         """Why the run ends before its next iteration, or None."""
@@ -200,7 +199,7 @@ class Run:
         return reason or (f"no candidate left is expected to gain {least:g} %" if ended else None)
 
     def _settle(
-        self, row: Iteration, suggestion: Suggestion, parent: Parent, closed: Mapping[tuple[str, str], str]
+        self, row: Iteration, suggestion: Suggestion, parent: Parent, beaten: Mapping[tuple[str, str], str]
     ) -> Parent:
         """Commit or revert, record the row, and plan anew if the source has changed."""
         worktree, source = self.arena.worktree, text_of(suggestion)
@@ -212,7 +211,7 @@ class Run:
             self.journal.append(self.files.save_patch(row))
         repo.revert(worktree)
         self._record(row)
-        self.strategy.settle(row, suggestion, parent.source, closed)
+        self.strategy.settle(row, suggestion, parent.source, beaten)
         if row.verdict != "keep":
             return self._rank(parent)
         self.arena.on_keep()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kdiag.errors import UsageError
+from kdiag.errors import KdiagError, UsageError
 from kdiag.executors.bench import Races
 from kdiag.executors.device_bench import DeviceBench, probe_gpu
 from kdiag.planner.search import racers
@@ -33,7 +33,7 @@ def bench_for(described: Workload | CommandWorkload | None, target: str) -> Race
 
 def raced(suggestions: Sequence[Suggestion], source: str, compiler: Compiler, bench: Races) -> tuple[Suggestion, ...]:
     """The suggestions, ranked anew: what was faster than the source in a race, the fastest first, then what did not
-    race, then what was not faster; what was wrong is not applicable. Raises UsageError if the race could not be held.
+    race, then what was not faster; what was wrong is not applicable. Raises KdiagError if the race could not be held.
     """
     policy, parent = load_policies.load("adaptive"), compiler.path(source)
     open_ones = [each for each in suggestions if each.applicable]
@@ -51,11 +51,18 @@ def raced(suggestions: Sequence[Suggestion], source: str, compiler: Compiler, be
         policy.slower_pct,
     )
     if result.died is not None:
-        raise UsageError(f"The race could not be held: {result.died.message}; leave --race out to plan without it.")
+        raise KdiagError(f"The race could not be held: {result.died.message}; leave --race out to plan without it.")
     known = {(each.optimization, each.variant): each for each in result.standings}
+    places = {name: place for place, name in enumerate(reversed(known))}  # who leaves last has won
+
+    def place(suggestion: Suggestion) -> tuple[bool, int, int]:
+        name = (suggestion.optimization, suggestion.variant)
+        if not suggestion.applicable or name not in known:
+            return not suggestion.applicable, 1, suggestion.rank
+        return False, 0 if suggestion.expected_speedup.mid > 1 else 2, places[name]
+
     told = [_told(each, known.get((each.optimization, each.variant))) for each in suggestions]
-    ordered = sorted(told, key=lambda each: _place(each, known.get((each.optimization, each.variant))))
-    return tuple(replace(each, rank=number) for number, each in enumerate(ordered, start=1))
+    return tuple(replace(each, rank=number) for number, each in enumerate(sorted(told, key=place), start=1))
 
 
 def _told(suggestion: Suggestion, standing: Standing | None) -> Suggestion:
@@ -67,10 +74,3 @@ def _told(suggestion: Suggestion, standing: Standing | None) -> Suggestion:
     measured = ExpectedSpeedup(standing.speedup, standing.speedup, standing.speedup)
     explanation = f"Raced on this machine's GPU: {standing.reason}. {suggestion.explanation}"
     return replace(suggestion, expected_speedup=measured, confidence=1.0, explanation=explanation)
-
-
-def _place(suggestion: Suggestion, standing: Standing | None) -> tuple[bool, int, float]:
-    """What can be applied first; then by what the race said; then as it was."""
-    if standing is None or standing.speedup is None:
-        return not suggestion.applicable, 1, suggestion.rank
-    return False, 0 if standing.speedup > 1 else 2, -standing.speedup

@@ -26,15 +26,16 @@ Timing = Callable[[Sequence[Suggestion]], Heat | Died]
 class Result:
     """What is tried next, None if no racer was right or worth it; what became of the `wrong`; how the race `died`, if it did.
 
-    `closed` names what needs no trial any more, as (optimization, variant), with the reason: it gains nothing, or lost to
-    a winner that sets the same knobs (another may add to it).
+    `no_gain` and `beaten` need no trial, as (optimization, variant) with the reason: beside this parent the ones gain
+    nothing; the others lost to a winner that sets the same knobs (another may add to it).
     """
 
     winner: Suggestion | None
     standings: tuple[Standing, ...] = ()
     wrong: tuple[tuple[Suggestion, Trial | Died], ...] = ()
     died: Died | None = None
-    closed: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    no_gain: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    beaten: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def gain(self) -> float | None:
@@ -65,12 +66,14 @@ def race(
     *lost, best = sorted(times, key=lambda each: (each[0], _place(each[2], each[1], slower_pct)))
     won = best[2] if least is None or _gains(best[1], slower_pct, least) else None
     ranked = tuple(_timed(*each, "won" if each[2] is won else "lost") for each in (*lost, best))
-    closed = {
-        (racer.optimization, racer.variant): _beaten(racer, won) + standing.reason
-        for (_, speedups, racer), standing in zip((*lost, best), ranked, strict=True)
-        if racer is not won and (_beaten(racer, won) or not _gains(speedups, slower_pct, least or 1.0))
-    }
-    return Result(won, left + ranked, wrong, closed=closed)
+    no_gain, beaten = dict[tuple[str, str], str](), dict[tuple[str, str], str]()
+    for (_, speedups, racer), standing in zip((*lost, best), ranked, strict=True):
+        name = racer.optimization, racer.variant
+        if racer is not won and not _gains(speedups, slower_pct, least or 1.0):
+            no_gain[name] = standing.reason
+        elif won is not None and racer is not won and _replaces(won, racer):
+            beaten[name] = f"lost a race to {won.variant}: {standing.reason}"
+    return Result(won, left + ranked, wrong, no_gain=no_gain, beaten=beaten)
 
 
 def _place(racer: Suggestion, speedups: Sequence[float], slower_pct: float) -> tuple[bool, float]:
@@ -83,12 +86,10 @@ def _gains(speedups: Sequence[float], slower_pct: float, least: float) -> bool:
     return no_slower and mean > least
 
 
-def _beaten(racer: Suggestion, winner: Suggestion | None) -> str:
-    """By whom a variant is beaten that sets the same knobs, or none; "" for what may add to the winner."""
-    if winner is None or racer.optimization != winner.optimization:
-        return ""
-    same = _knobs(racer.variant) in (_knobs(winner.variant), set())
-    return f"lost a race to {winner.optimization} {winner.variant}: " if same else ""
+def _replaces(winner: Suggestion, racer: Suggestion) -> bool:
+    """Whether a variant sets the same knobs, or none; another may add to the winner."""
+    same = racer.optimization == winner.optimization
+    return same and _knobs(racer.variant) in (_knobs(winner.variant), set())
 
 
 def _timed(rounds: int, speedups: Sequence[float], racer: Suggestion, fate: Literal["won", "lost"]) -> Standing:

@@ -55,7 +55,7 @@ Name = tuple[str, str]
 
 @dataclass
 class Strategy:
-    """The plan as it lives through a run. `outraced` is what a race closed, with the reason; `one_by_one` what was in a
+    """The plan as it lives through a run. `raced` is what a race closed, with state and reason; `one_by_one` what was in a
     race that could not be held; `earlier` the machine code of everything tried; `memory` what earlier runs learnt.
     `on_note` hears what no row says.
     """
@@ -65,7 +65,7 @@ class Strategy:
     memory: Memory | None = None
     findings: Findings | None = None
     tree: PriorityTree = field(default_factory=lambda: from_suggestions(()))
-    outraced: dict[Name, str] = field(default_factory=dict)
+    raced: dict[Name, tuple[State, str]] = field(default_factory=dict)
     one_by_one: set[Name] = field(default_factory=set)
     earlier: set[tuple[str, ...]] = field(default_factory=set)
     on_note: Callable[[str], None] = lambda _: None
@@ -75,7 +75,7 @@ class Strategy:
 
     def remember(self, state: Mapping[str, object]) -> None:
         """Take up what the journal's last tree had learnt: refuted causes, lowered optimizations, lost races."""
-        self.tree, self.outraced = remembered(state)
+        self.tree, self.raced = remembered(state)
 
     def observe(self, source: str, measured: Observations, report: Path | None) -> Findings:
         """Observe a new best source and diagnose it. Raises KdiagError where nothing can be done with it."""
@@ -132,7 +132,7 @@ class Strategy:
         """The ranking for a source after what was tried, with pairs."""
         arena = self.arena
         tried = {(row.optimization, row.variant): row.verdict for row in rows if row.n > 0}
-        verdicts: dict[Name, str] = {**dict.fromkeys(self.outraced, "outraced"), **tried}
+        verdicts: dict[Name, str] = {**dict.fromkeys(self.raced, "outraced"), **tried}
         for kept in [pair for pair, verdict in tried.items() if verdict == "keep"]:
             verdicts |= dict.fromkeys(parts(*kept), "keep")
         made = self._proposed.answers([source], lambda _: [proposed(source, arena.kernel, findings, arena.compiler)])
@@ -180,6 +180,7 @@ class Strategy:
         least = NOTHING if self.arena.policy.least_expected_pct is not None else None
         result = race(racers, check, time, slower_pct, least)
         self.arena.ahead.drop()
+        self._close(result.no_gain, "no-gain")
         if result.died is not None:
             self.one_by_one.update((each.optimization, each.variant) for each in racers)
         return result
@@ -190,21 +191,22 @@ class Strategy:
     def record(self, row: Iteration) -> None:
         self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
 
-    def close(self, outraced: Mapping[Name, str]) -> None:
-        """What a race showed to need no trial, with the reason."""
-        self.outraced |= outraced
-        for name, reason in outraced.items():
-            self.tree = self.tree.record(*name, "outraced", reason)
+    def _close(self, names: Mapping[Name, str], state: State) -> None:
+        for name, reason in names.items():
+            self.raced[name] = state, reason
+            self.tree = self.tree.record(*name, state, reason)
 
-    def settle(self, row: Iteration, suggestion: Suggestion, parent: str, closed: Mapping[Name, str]) -> None:
+    def settle(self, row: Iteration, suggestion: Suggestion, parent: str, beaten: Mapping[Name, str]) -> None:
         """Record what became of a suggestion for the source `parent`, and what that says of its cause, its optimization and
-        the race it won.
+        those that it beat in a race.
         """
         compiled = self._compiled(text_of(suggestion), parent)
         self.earlier.add(machine_code(compiled))
         self.record(row)
         if row.timings:
-            self.close(closed)
+            self._close(beaten, "outraced")
+        if row.verdict == "keep":
+            self.raced = {name: closed for name, closed in self.raced.items() if closed[0] != "no-gain"}
         if row.verdict == "keep" and gain_pct(row.timings) < self.arena.policy.keep_pct:
             self.tree = self.tree.lower_priority(row.optimization)
         if row.prediction is not None:
