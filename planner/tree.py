@@ -6,7 +6,7 @@ A tree is immutable. Each method returns a new one, so that the journal can hold
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal, cast, get_args
@@ -58,7 +58,7 @@ class Node:
 @dataclass(frozen=True)
 class PriorityTree:
     """The leaves in the order of their rank. `lowered` are optimizations to try later than their rank says,
-    `refuted` causes that a result spoke against, `again` what gained nothing in a race beside an earlier version.
+    `refuted` causes that a result spoke against, `again` what has raced and waits.
     """
 
     bottleneck: str
@@ -75,23 +75,22 @@ class PriorityTree:
         return sorted(found, key=self._priority)
 
     def record(self, optimization: str, variant: str, state: State, reason: str) -> PriorityTree:
-        """The tree after one variant was tried. Keeping it opens what it enables and what gained nothing before it, and
-        closes what would undo it.
-        """
+        """The tree after one variant was tried. Keeping it opens what it enables and closes what would undo it."""
         leaves = tuple(
             replace(leaf, state=state, reason=reason) if leaf.pair == (optimization, variant) else leaf
             for leaf in self.leaves
         )
-        if state != "kept":
-            return replace(self, leaves=leaves)
-        new = any(old.state != state for old in self.leaves if old.pair == (optimization, variant))
-        again = {leaf.pair for leaf in leaves if new and leaf.state == "no-gain"}
-        leaves = tuple(replace(leaf, state="open", reason="") if leaf.pair in again else leaf for leaf in leaves)
-        return replace(self, leaves=leaves, again=self.again | again)._settled()
+        tree = replace(self, leaves=leaves)
+        return tree._settled() if state == "kept" else tree
 
     def lower_priority(self, optimization: str) -> PriorityTree:
         """The tree in which all variants of an optimization wait until the others were tried."""
         return replace(self, lowered=self.lowered | {optimization})
+
+    def reopen(self, raced: Collection[Path]) -> PriorityTree:
+        """The tree in which these may race again once what never raced was tried."""
+        leaves = (replace(leaf, state="open", reason="") if leaf.pair in raced else leaf for leaf in self.leaves)
+        return replace(self, leaves=tuple(leaves), again=self.again.union(raced))
 
     def refute(self, cause: str) -> PriorityTree:
         """The tree in which suggestions for a cause wait until nothing else is open, because a result contradicted it."""

@@ -31,5 +31,5 @@ def test_a_race_that_cannot_be_held_is_said(tmp_path):
     bench = TextBench(lambda _: 1.0, dies=True)
     with pytest.raises(KdiagError, match="an illegal memory access; leave --race out"):
         raced(OFFERED, "parent", Compiler(None, "kernel.py", "sm_90", tmp_path), bench)
-    with pytest.raises(UsageError, match="name one with --workload"):
+    with pytest.raises(UsageError, match="none is beside the kernel; name one with --workload"):
         bench_for(None, "sm_90")

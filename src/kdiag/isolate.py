@@ -98,7 +98,8 @@ def end_server() -> None:
     if (pid := server._forkserver_pid) is not None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
-        server._stop()
+        if server._forkserver_alive_fd is not None:  # it is where a second signal came in the middle of this
+            server._stop()
 
 
 def warm_up() -> None:

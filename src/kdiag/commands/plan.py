@@ -48,7 +48,7 @@ from .options import KERNEL, TARGET, WORKLOAD
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The directory of an auto run, whose iterations the brief is to tell.",
 )
-@click.option("--race", is_flag=True, help="Time what leads on this machine's GPU, and rank it by that.")
+@click.option("--race", is_flag=True, help="Check and time the first eight on this machine's GPU, and rank by that.")
 @click.option("--no-experience", is_flag=True, help="Leave the trials of earlier runs out of account.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-v", "--verbose", is_flag=True, help="Every variant, not the best of each optimization.")

@@ -20,7 +20,8 @@ from .strategy import text_of
 def bench_for(described: Workload | CommandWorkload | None, target: str) -> Races:
     """What races are held on. Raises UsageError where none can be."""
     if not isinstance(described, Workload):
-        raise UsageError("--race needs a Python workload to run; name one with --workload.")
+        no = "commands do not race" if described else "none is beside the kernel"
+        raise UsageError(f"--race needs a Python workload to run, and {no}; name one with --workload.")
     card = probe_gpu()
     if card is None:
         raise UsageError("--race needs a GPU that torch can see; leave it out to plan without one.")
@@ -32,8 +33,10 @@ def bench_for(described: Workload | CommandWorkload | None, target: str) -> Race
 
 
 def raced(suggestions: Sequence[Suggestion], source: str, compiler: Compiler, bench: Races) -> tuple[Suggestion, ...]:
-    """The suggestions, ranked anew: what was faster than the source in a race, the fastest first, then what did not
-    race, then what was not faster; what was wrong is not applicable. Raises KdiagError if the race could not be held.
+    """The suggestions, ranked anew: what gained in a race, who left it last first, then what did not race, then what
+    gained nothing or makes a configuration slower; what was wrong is not applicable.
+
+    Raises KdiagError if no race could be held.
     """
     policy, parent = load_policies.load("adaptive"), compiler.path(source)
     open_ones = [each for each in suggestions if each.applicable]
@@ -42,13 +45,14 @@ def raced(suggestions: Sequence[Suggestion], source: str, compiler: Compiler, be
     def paths(of: Sequence[Suggestion]) -> list[Path]:
         return [compiler.path(text_of(each)) for each in of]
 
-    if not field:
-        return tuple(suggestions)
+    if len(field) < 2:
+        raise KdiagError("Fewer than two candidates can be applied, which are no race; leave --race out.")
     result = race(
         field,
         lambda of: bench.checks(parent, paths(of)),
         lambda of: bench.race(parent, paths(of), policy.slower_pct),
         policy.slower_pct,
+        least=1.0,
     )
     if result.died is not None:
         raise KdiagError(f"The race could not be held: {result.died.message}; leave --race out to plan without it.")
@@ -59,7 +63,7 @@ def raced(suggestions: Sequence[Suggestion], source: str, compiler: Compiler, be
         name = (suggestion.optimization, suggestion.variant)
         if not suggestion.applicable or name not in known:
             return not suggestion.applicable, 1, suggestion.rank
-        return False, 0 if suggestion.expected_speedup.mid > 1 else 2, places[name]
+        return False, 2 if name in result.no_gain else 0, places[name]
 
     told = [_told(each, known.get((each.optimization, each.variant))) for each in suggestions]
     return tuple(replace(each, rank=number) for number, each in enumerate(sorted(told, key=place), start=1))

@@ -16,6 +16,7 @@ from kdiag.isolate import Died
 from kdiag.planner.compile_evidence import effect
 from kdiag.planner.order import next_tiers
 from kdiag.planner.predictions import check, predicted
+from kdiag.planner.search import searches
 from kdiag.planner.tree import PriorityTree, State, from_suggestions, remembered
 from kdiag.records import (
     Compilation,
@@ -132,7 +133,7 @@ class Strategy:
         """The ranking for a source after what was tried, with pairs."""
         arena = self.arena
         tried = {(row.optimization, row.variant): row.verdict for row in rows if row.n > 0}
-        verdicts: dict[Name, str] = {**dict.fromkeys(self.raced, "outraced"), **tried}
+        verdicts: dict[Name, str] = {**{name: state for name, (state, _) in self.raced.items()}, **tried}
         for kept in [pair for pair, verdict in tried.items() if verdict == "keep"]:
             verdicts |= dict.fromkeys(parts(*kept), "keep")
         made = self._proposed.answers([source], lambda _: [proposed(source, arena.kernel, findings, arena.compiler)])
@@ -181,6 +182,9 @@ class Strategy:
         result = race(racers, check, time, slower_pct, least)
         self.arena.ahead.drop()
         self._close(result.no_gain, "no-gain")
+        lost = {(each.optimization, each.variant) for each in result.standings if each.fate == "lost"}
+        # A search that gained something may add to the winner, after what it would try has raced for itself.
+        self.tree = self.tree.reopen({name for name in lost - self.raced.keys() if name[0] in searches()})
         if result.died is not None:
             self.one_by_one.update((each.optimization, each.variant) for each in racers)
         return result
@@ -206,7 +210,9 @@ class Strategy:
         if row.timings:
             self._close(beaten, "outraced")
         if row.verdict == "keep":
-            self.raced = {name: closed for name, closed in self.raced.items() if closed[0] != "no-gain"}
+            again = {name for name, (state, _) in self.raced.items() if state == "no-gain"}
+            self.raced = {name: closed for name, closed in self.raced.items() if name not in again}
+            self.tree = self.tree.reopen(again)
         if row.verdict == "keep" and gain_pct(row.timings) < self.arena.policy.keep_pct:
             self.tree = self.tree.lower_priority(row.optimization)
         if row.prediction is not None:
