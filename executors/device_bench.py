@@ -155,13 +155,14 @@ class DeviceBench:
 
 
 def compile_searches(workload: Workload, sources: Sequence[Source], timeout_s: float) -> None:
-    """Fill cuTile's cache with what the sources search, on half of the cores. What fails here will say so when it is checked."""
+    """Fill cuTile's cache with what the sources search, on half of the cores, in so many seconds. What fails here will say so when it is checked."""
     from . import device_jobs
 
-    cores = max(1, (os.cpu_count() or 1) // 2)
+    cores = max(1, min(CHECKED_AT_ONCE, (os.cpu_count() or 1) // 2))
     searching = [each for each in sources if SEARCH.search(each.path.read_text(encoding="utf-8"))]
     requests = [device_jobs.ShareRequest(workload, each, n, cores) for each in searching for n in range(cores)]
-    isolate.run_all(device_jobs.compile_share, requests, at_once=cores, timeout_s=timeout_s)
+    with isolate.ending_within(timeout_s):  # all together
+        isolate.run_all(device_jobs.compile_share, requests, at_once=cores, timeout_s=timeout_s)
 
 
 def choose_gpus(selection: str, workload: Workload) -> tuple[tuple[str, ...], Gpu]:

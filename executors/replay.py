@@ -132,8 +132,8 @@ class ReplayBench:
         return self._never("samples") or self._counted("samples", source)
 
     def checks(self, parent: Path, candidates: Sequence[Path]) -> tuple[Trial | Died, ...]:
-        """The recorded checks of exactly these pairs; Died where the recorded run held no race at all."""
-        if (never := self._never("race")) is not None:
+        """The recorded checks of exactly these pairs; Died where the recorded run prepared no race at all."""
+        if (never := self._never("check")) is not None:
             return (never,) * len(candidates)
         return tuple(self._ask(Trial, _key("check", parent, each), f"a check of {each.name}") for each in candidates)
 

@@ -7,7 +7,7 @@ A search keeps what it began with where nothing is better.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, replace
 from statistics import NormalDist
 
@@ -27,10 +27,11 @@ def searches() -> frozenset[str]:
     return frozenset(source for source, _ in rules.relations(rules.bundled(), "searches"))
 
 
-def racers(among: Sequence[Suggestion]) -> list[Suggestion]:
+def racers(among: Iterable[Suggestion]) -> list[Suggestion]:
     """Which of these may race, in their order: of the searches the first, as others try a part of the same."""
-    leading = next((each for each in among if each.optimization in searches()), None)
-    return [each for each in among if each is leading or each.optimization not in searches()]
+    found = tuple(among)
+    leading = next((each for each in found if each.optimization in searches()), None)
+    return [each for each in found if each is leading or each.optimization not in searches()]
 
 
 def searched(search: Suggestion, among: Sequence[Suggestion]) -> list[Suggestion]:

@@ -14,7 +14,6 @@ from typing import Literal, cast, get_args
 from kdiag.records import Prediction, Suggestion, parts
 
 from . import graph as rules
-from .search import racers
 
 State = Literal[
     "open",
@@ -29,10 +28,8 @@ State = Literal[
     "outraced",
     "no-gain",
 ]
-RACED: tuple[State, ...] = ("outraced", "no-gain")  # closed for good, or until something is kept
 TRIED = frozenset(get_args(State)) - {"open", "not-applicable", "blocked"}
 Path = tuple[str, str]
-_Nested = Mapping[str, Mapping[str, Mapping[str, Mapping[str, Mapping[str, object]]]]]
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,7 @@ class PriorityTree:
         What is refuted or lowered, or has raced before, does not race beside what is not: it waits.
         """
         waits = self._priority(suggestion)[:-1]
-        return racers([each for each in self.open() if self._priority(each)[:-1] == waits])
+        return [each for each in self.open() if self._priority(each)[:-1] == waits]
 
     def merge(self, suggestions: tuple[Suggestion, ...]) -> PriorityTree:
         """The tree with the suggestions of a new plan; what was tried keeps its state, even if no longer suggested."""
@@ -176,19 +173,11 @@ def from_suggestions(suggestions: tuple[Suggestion, ...], bottleneck: str = "unk
     return PriorityTree(bottleneck, tuple(map(_leaf, suggestions)))._settled()
 
 
-def remembered(state: Mapping[str, object]) -> tuple[PriorityTree, dict[Path, tuple[State, str]]]:
-    """What a tree in the form of `as_dict` had learnt, without its leaves, and what a race closed, with state and reason."""
-    closed: dict[Path, tuple[State, str]] = {}
-    causes = cast("_Nested", state.get("causes", {}))
-    for tiers in causes.values():
-        for optimizations in tiers.values():
-            for optimization, variants in optimizations.items():
-                for name, leaf in variants.items():
-                    if leaf["state"] in RACED:
-                        closed[optimization, name] = leaf["state"], str(leaf["reason"])
+def remembered(state: Mapping[str, object]) -> PriorityTree:
+    """What a tree in the form of `as_dict` had learnt, without its leaves."""
     lowered, refuted = (frozenset(cast("list[str]", state.get(key, []))) for key in ("lowered", "refuted"))
     again = frozenset((o, v) for o, v in cast("list[list[str]]", state.get("again", [])))
-    return PriorityTree(str(state.get("bottleneck", "unknown")), (), lowered, refuted, again), closed
+    return PriorityTree(str(state.get("bottleneck", "unknown")), (), lowered, refuted, again)
 
 
 def _leaf(suggestion: Suggestion) -> Node:

@@ -2,7 +2,9 @@
 
 import pytest
 
-from auto_runs import finished, project
+from auto_runs import auto, finished, project
+from kdiag.loop import reached
+from kdiag.loop.auto import Run
 from text_bench import TextBench
 
 pytestmark = pytest.mark.compiler
@@ -70,6 +72,42 @@ def test_what_gains_nothing_in_a_race_needs_no_trial(run):
     assert not set(raced) & {(row["optimization"], row["variant"]) for row in rows}
     assert len(bench.trials) <= 1, "of what is left alone"
     assert "no-gain" in str(trees[-1])
+
+
+@pytest.mark.parametrize("how", ["stopped", "interrupted"])
+def test_after_a_keep_a_resumed_run_races_what_an_undisturbed_one_does(tmp_path, capsys, monkeypatch, how):
+    bench = TextBench(lambda text: 0.8 if "exp2" in text else 1.0)
+    monkeypatch.setattr("kdiag.loop.setup._bench", lambda *_: bench)
+    whole, parts = project(tmp_path / "whole", "softmax"), project(tmp_path / "parts", "softmax")
+    finished(whole, capsys, "--no-experience")
+
+    def kept(rows):
+        return any(row.n > 0 and row.verdict == "keep" for row in rows)
+
+    def stop_reason(policy, rows, progress):
+        return "stopped" if kept(rows) else stopping(policy, rows, progress)
+
+    def interrupted(self, source):
+        if kept(self.iterations):
+            raise KeyboardInterrupt
+        return replan(self, source)
+
+    stopping, replan = reached.stop_reason, Run._replan
+    with monkeypatch.context() as patch:
+        where = (reached, "stop_reason", stop_reason) if how == "stopped" else (Run, "_replan", interrupted)
+        patch.setattr(*where)
+        auto(parts, capsys, "--budget", "9999", "--no-experience")
+    finished(parts, capsys, "--no-experience", "--resume", str(parts.run_dir))
+    one, other = (
+        [
+            [(each["optimization"], each["variant"]) for each in event["standings"]]
+            for event in made.journal
+            if event["event"] == "race"
+        ]
+        for made in (whole, parts)
+    )
+    assert one == other
+    assert {name for race in one[1:] for name in race} & set(one[0]), "what gained nothing races again"
 
 
 def test_wrong_racers_are_reverted_untimed(run):

@@ -26,8 +26,8 @@ def test_races_and_samples_are_recorded_and_replayed(tmp_path):
     parent, first, second = sources(tmp_path, "1", "0.5", "0.8")
     recording = RecordingBench(TextBench(float, float), tmp_path / "record.jsonl", ASKED)
     before = ReplayBench(tmp_path / "record.jsonl")
-    none = Died("error", "the recording holds no race")
-    assert (before.race(parent, [first], 2.0), before.checks(parent, [first])) == (none, (none,))
+    no_race, no_check = (Died("error", f"the recording holds no {kind}") for kind in ("race", "check"))
+    assert (before.race(parent, [first], 2.0), before.checks(parent, [first])) == (no_race, (no_check,))
     assert before.samples(first, "kernel") == Died("error", "the recording holds no samples")
 
     def ask(bench):

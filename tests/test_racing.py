@@ -7,7 +7,7 @@ import pytest
 from kdiag.executors.bench import Heat, Trial
 from kdiag.executors.halving import FIRST_ROUNDS, ROUNDS, halved
 from kdiag.isolate import Died
-from kdiag.loop.racing import race
+from kdiag.loop.racing import Closed, race
 from kdiag.records import ConfigurationCheck
 from test_tree import suggest
 
@@ -91,7 +91,17 @@ def test_a_faster_loser_of_another_optimization_stays_open():
     heat = Heat(tuple(speeds.values()), (ROUNDS,) * 3)
     result = race(racers, lambda racers: check(racers, speeds), lambda _: heat, 2.0)
     assert result.winner is racers[0]
-    assert (result.no_gain, result.beaten) == ({("E", "loads=4"): "0.900x of its parent in 16 rounds"}, {})
+    slow = Closed("no-gain", "0.900x of its parent in 16 rounds", pytest.approx(0.9))
+    assert (result.no_gain, result.beaten) == ({("E", "loads=4"): slow}, {})
+
+
+def test_who_gains_wins_though_another_came_further():
+    racers, right = (
+        [suggest(1, "G", "tile=64"), suggest(2, "H", "all")],
+        Trial((ConfigurationCheck("a", True, None, None),), ()),
+    )
+    result = race(racers, lambda _: [right] * 2, lambda _: Heat(((1.3,), (1.005,)), (4, 16)), 2.0, least=1.01)
+    assert (result.winner, set(result.no_gain)) == (racers[0], {("H", "all")})
 
 
 @pytest.mark.parametrize(("search", "winner"), [(1.21, "G"), (1.24, "C")])

@@ -114,7 +114,7 @@ def _raced(order: Order, measured: Mapping[tuple[str, str], float]) -> list[Sugg
     """The order after `kdiag auto` has raced those that lead: the fastest of them first."""
     tried = [s for s in order if _pair(s) in measured]
     least = load_policies.load("adaptive").least_expected_pct or 0.0
-    worth = [s for s in racers(tried) if s.expected_speedup.high >= 1 + least / 100] if tried else []
+    worth = racers(s for s in tried if s.expected_speedup.high >= 1 + least / 100)
     field = worth[:MOST] or tried[:1]
     return sorted(field, key=lambda s: -measured[_pair(s)] / (SEARCH if s.optimization in searches() else 1)) + [
         s for s in order if s not in field

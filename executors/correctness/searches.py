@@ -66,9 +66,11 @@ class EachOnce(InTurn):
     of: int = 0
 
     def choose(self, search: Search) -> Any:
-        """One that can be launched."""
+        """One that can be launched. Raises IndexError for a share without a configuration."""
         ends, launched = time.monotonic() + self.seconds, list[Any]()
         mine = search.configurations[self.first :: self.step]
+        if not mine:
+            raise IndexError(f"the search has {len(search.configurations)} configurations")
         self.of += len(mine)
         for config in mine:
             if time.monotonic() > ends:

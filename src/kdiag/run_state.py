@@ -9,12 +9,15 @@ from .records import Iteration
 
 @dataclass(frozen=True)
 class RunState:
-    """Where a run stands: what is needed to go on with it. `best_commit` is the last kept one, else the base."""
+    """Where a run stands: what is needed to go on with it. `best_commit` is the last kept one, else the base;
+    `kept` says that it came after the last `tree`.
+    """
 
     start: Start
     iterations: tuple[Iteration, ...]
     best_commit: str
     tree: Mapping[str, object] | None
+    kept: bool = False
 
 
 def state(events: Iterable[Event]) -> RunState:
@@ -23,17 +26,18 @@ def state(events: Iterable[Event]) -> RunState:
     start = next(event for event in events if isinstance(event, Start))
     # What is found out about an iteration later is a record of its own, and counts.
     last_of: dict[int, Iteration] = {}
+    tree, fresh = None, False
     for event in events:
-        if isinstance(event, IterationDone):
+        if isinstance(event, Tree):
+            tree, fresh = event.state, False
+        elif isinstance(event, IterationDone):
+            row = event.iteration
+            fresh |= row.verdict == "keep" and row.n > 0 and row.n not in last_of
             last_of[event.iteration.n] = event.iteration
         elif isinstance(event, Resumed) and event.gpu is not None:  # what was ready is measured now, under new numbers
             last_of = {n: row for n, row in last_of.items() if row.verdict != "ready"}
     rows = tuple(last_of.values())
     kept = [row.commit for row in rows if row.verdict == "keep" and row.commit is not None]
-    trees = [event.state for event in events if isinstance(event, Tree)]
     return RunState(
-        start=start,
-        iterations=rows,
-        best_commit=kept[-1] if kept else start.base_commit,
-        tree=trees[-1] if trees else None,
+        start=start, iterations=rows, best_commit=kept[-1] if kept else start.base_commit, tree=tree, kept=fresh
     )

@@ -26,6 +26,7 @@ from .candidates import Rounding
 from .compiler import launched_kernel
 from .experience import Memory
 from .last_check import last_check
+from .racing import Closed, Name
 from .reached import Reached
 from .request import Request
 from .run_files import RunFiles
@@ -72,7 +73,10 @@ class Run:
                 repo.revert(self.arena.worktree)  # commands measured the original there
             parent = self._replan(source)
             while (reason := self._stop()) is None:
+                rows = len(self.iterations)
                 parent = self._iterate(parent)
+                if len(self.iterations) == rows:
+                    continue  # a race that nobody won
                 if told := self.reached.round(self.iterations[-1], last=self._stop() is not None):
                     self.terminal.on_note(told)
             best, checked = last_check(self.arena, self.original, self.iterations, self.terminal.on_note)
@@ -148,7 +152,7 @@ class Run:
     def _rank(self, parent: Parent) -> Parent:
         """Rank anew after what was tried, and keep the tree in the journal."""
         parent = self.strategy.rank(parent, self.iterations, self.reached.headroom())
-        self.journal.append(Tree(self.strategy.tree.as_dict()))
+        self.journal.append(Tree(self.strategy.state()))
         return parent
 
     def _iterate(self, parent: Parent) -> Parent:
@@ -166,19 +170,20 @@ class Run:
             self.terminal.on_note(f"no race: one by one, {result.died.message}")
         if result.standings:
             self.journal.append(Race(result.standings))
+            self.journal.append(Tree(self.strategy.state()))
             for each in reversed(result.standings):
                 self.terminal.on_note(f"{each.optimization} {each.variant} {each.fate}: {each.reason}")
         for racer, trial in result.wrong:
+            if self._stop() is not None:
+                return parent
             parent = self._try(racer, parent, {}, Raced(wrong=trial))
         if result.winner is None:
             return self._rank(parent)
         if (result.gain or 0) >= SMALL_GAIN:  # it will probably be kept
             self.strategy.foresee(text_of(result.winner), self.iterations)
-        return self._try(result.winner, parent, result.beaten, Raced(spent))
+        return self._try(result.winner, parent, result.beaten, Raced(0.0 if result.died else spent))
 
-    def _try(
-        self, suggestion: Suggestion, parent: Parent, beaten: Mapping[tuple[str, str], str], raced: Raced
-    ) -> Parent:
+    def _try(self, suggestion: Suggestion, parent: Parent, beaten: Mapping[Name, Closed], raced: Raced) -> Parent:
         """One row: attempt the suggestion, unless a race showed that it is wrong, and settle what came of it."""
         assert suggestion.proposal is not None
         number = self._next_number()
@@ -198,9 +203,7 @@ class Run:
         least = self.arena.policy.least_expected_pct
         return reason or (f"no candidate left is expected to gain {least:g} %" if ended else None)
 
-    def _settle(
-        self, row: Iteration, suggestion: Suggestion, parent: Parent, beaten: Mapping[tuple[str, str], str]
-    ) -> Parent:
+    def _settle(self, row: Iteration, suggestion: Suggestion, parent: Parent, beaten: Mapping[Name, Closed]) -> Parent:
         """Commit or revert, record the row, and plan anew if the source has changed."""
         worktree, source = self.arena.worktree, text_of(suggestion)
         if row.verdict == "keep":
@@ -212,6 +215,7 @@ class Run:
         repo.revert(worktree)
         self._record(row)
         self.strategy.settle(row, suggestion, parent.source, beaten)
+        self.journal.append(Tree(self.strategy.state()))
         if row.verdict != "keep":
             return self._rank(parent)
         self.arena.on_keep()

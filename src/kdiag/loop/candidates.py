@@ -118,7 +118,7 @@ def _undecided(suggestions: tuple[Suggestion, ...], inputs: PlanInputs, request:
     most = MOST_COMPILED * (2 if loops_decide(inputs.observations) else 1)
     room = len(inputs.compiled) < most + request.race - 1
     wanted = [open_ones[0], *(_rivals(open_ones, inputs)[:AT_ONCE] if room else ())]
-    wanted += [s for s in racers(open_ones) if s.expected_speedup.high >= NOTHING][: request.race]
+    wanted += racers(s for s in open_ones if s.expected_speedup.high >= NOTHING)[: request.race]
     if request.thorough and not inputs.compiled:
         wanted += {s.optimization: s for s in reversed(open_ones)}.values()
     sources = [s.proposal.source for s in wanted if s.proposal is not None and s.proposal.source is not None]

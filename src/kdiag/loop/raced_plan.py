@@ -40,7 +40,7 @@ def raced(suggestions: Sequence[Suggestion], source: str, compiler: Compiler, be
     """
     policy, parent = load_policies.load("adaptive"), compiler.path(source)
     open_ones = [each for each in suggestions if each.applicable]
-    field = racers(open_ones)[:MOST] if open_ones else []
+    field = racers(open_ones)[:MOST]
 
     def paths(of: Sequence[Suggestion]) -> list[Path]:
         return [compiler.path(text_of(each)) for each in of]
@@ -56,6 +56,8 @@ def raced(suggestions: Sequence[Suggestion], source: str, compiler: Compiler, be
     )
     if result.died is not None:
         raise KdiagError(f"The race could not be held: {result.died.message}; leave --race out to plan without it.")
+    if not any(each.speedup for each in result.standings):
+        raise KdiagError("Fewer than two candidates pass their checks, which are no race; leave --race out.")
     known = {(each.optimization, each.variant): each for each in result.standings}
     places = {name: place for place, name in enumerate(reversed(known))}  # who leaves last has won
 

@@ -18,24 +18,34 @@ from kdiag.records import Standing, Suggestion
 SEARCH = 1.02  # what a search has to gain beside others, as every first call pays for it
 MOST = 8  # racers: as many sets of inputs beside each other on a card
 
+Name = tuple[str, str]
 Checking = Callable[[Sequence[Suggestion]], Sequence[Trial | Died]]
 Timing = Callable[[Sequence[Suggestion]], Heat | Died]
+
+
+@dataclass(frozen=True)
+class Closed:
+    """Why a racer needs no trial: it is "outraced" for good, or is no gain ("no-gain") over this parent."""
+
+    state: Literal["outraced", "no-gain"]
+    reason: str
+    speedup: float
 
 
 @dataclass(frozen=True)
 class Result:
     """What is tried next, None if no racer was right or worth it; what became of the `wrong`; how the race `died`, if it did.
 
-    `no_gain` and `beaten` need no trial, as (optimization, variant) with the reason: beside this parent the ones gain
-    nothing; the others lost to a winner that sets the same knobs (another may add to it).
+    `no_gain` and `beaten` need no trial, by (optimization, variant): beside this parent the ones gain nothing; the others
+    lost to a winner that sets the same knobs (another may add to it).
     """
 
     winner: Suggestion | None
     standings: tuple[Standing, ...] = ()
     wrong: tuple[tuple[Suggestion, Trial | Died], ...] = ()
     died: Died | None = None
-    no_gain: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    beaten: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    no_gain: Mapping[Name, Closed] = field(default_factory=dict)
+    beaten: Mapping[Name, Closed] = field(default_factory=dict)
 
     @property
     def gain(self) -> float | None:
@@ -63,17 +73,19 @@ def race(
     if isinstance(heat, Died):
         return Result(right[0], died=heat)
     times = zip(heat.rounds, heat.speedups, right, strict=True)
-    *lost, best = sorted(times, key=lambda each: (each[0], _place(each[2], each[1], slower_pct)))
-    won = best[2] if least is None or _gains(best[1], slower_pct, least) else None
-    ranked = tuple(_timed(*each, "won" if each[2] is won else "lost") for each in (*lost, best))
-    no_gain, beaten = dict[tuple[str, str], str](), dict[tuple[str, str], str]()
-    for (_, speedups, racer), standing in zip((*lost, best), ranked, strict=True):
-        name = racer.optimization, racer.variant
+    timed = sorted(times, key=lambda each: (each[0], _place(each[2], each[1], slower_pct)))
+    worth = [racer for _, speedups, racer in timed if least is None or _gains(speedups, slower_pct, least)]
+    won = worth[-1] if worth else None
+    ranked, no_gain, beaten = list(left), dict[Name, Closed](), dict[Name, Closed]()
+    for rounds, speedups, racer in timed:
+        name, mean = (racer.optimization, racer.variant), statistics.geometric_mean(speedups)
+        reason = f"{mean:.3f}x of its parent in {rounds} rounds"
+        ranked.append(Standing(*name, "won" if racer is won else "lost", reason, mean))
         if racer is not won and not _gains(speedups, slower_pct, least or 1.0):
-            no_gain[name] = standing.reason
+            no_gain[name] = Closed("no-gain", reason, mean)
         elif won is not None and racer is not won and _replaces(won, racer):
-            beaten[name] = f"lost a race to {won.variant}: {standing.reason}"
-    return Result(won, left + ranked, wrong, no_gain=no_gain, beaten=beaten)
+            beaten[name] = Closed("outraced", f"lost a race to {won.variant}: {reason}", mean)
+    return Result(won, tuple(ranked), wrong, no_gain=no_gain, beaten=beaten)
 
 
 def _place(racer: Suggestion, speedups: Sequence[float], slower_pct: float) -> tuple[bool, float]:
@@ -90,11 +102,6 @@ def _replaces(winner: Suggestion, racer: Suggestion) -> bool:
     """Whether a variant sets the same knobs, or none; another may add to the winner."""
     same = racer.optimization == winner.optimization
     return same and _knobs(racer.variant) in (_knobs(winner.variant), set())
-
-
-def _timed(rounds: int, speedups: Sequence[float], racer: Suggestion, fate: Literal["won", "lost"]) -> Standing:
-    mean = statistics.geometric_mean(speedups)
-    return Standing(racer.optimization, racer.variant, fate, f"{mean:.3f}x of its parent in {rounds} rounds", mean)
 
 
 def _out(racer: Suggestion, answer: Trial | Died) -> Standing:

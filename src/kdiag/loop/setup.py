@@ -157,7 +157,7 @@ def _resume(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
     worktrees.reopen(worktree, state.best_commit)
     journal.append(Resumed(plan.gpu.name if plan.gpu else None, __version__, datetime.now().astimezone().isoformat()))
     run, header = _run(plan, worktree, journal, terminal)
-    run.strategy.remember(state.tree or {})
+    run.strategy.remember(state.tree or {}, kept=state.kept)
     run.iterations += [row for row in state.iterations if row.verdict != "ready" or run.arena.bench is None]
     run.files.write(run.iterations, run.reached)  # it may have been killed before it could
     terminal.on_start(header, tuple(run.iterations))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
+from typing import Literal, cast
 
 from kdiag.diagnose.compiler.observe import from_compilation
 from kdiag.errors import KdiagError
@@ -16,7 +17,7 @@ from kdiag.isolate import Died
 from kdiag.planner.compile_evidence import effect
 from kdiag.planner.order import next_tiers
 from kdiag.planner.predictions import check, predicted
-from kdiag.planner.search import searches
+from kdiag.planner.search import racers, searches
 from kdiag.planner.tree import PriorityTree, State, from_suggestions, remembered
 from kdiag.records import (
     Compilation,
@@ -38,7 +39,7 @@ from .compiler import in_place
 from .experience import Memory
 from .findings import Findings, gather
 from .pairing import Known, with_pairs
-from .racing import MOST, Result, race
+from .racing import MOST, Closed, Name, Result, race
 from .spent import waiting
 
 SMALL_GAIN = 1.02  # the smallest speed-up that the TileGym policy goes on for
@@ -51,12 +52,11 @@ STATES: dict[str, State] = {
     "inconclusive": "inconclusive",
     "ready": "ready",
 }
-Name = tuple[str, str]
 
 
 @dataclass
 class Strategy:
-    """The plan as it lives through a run. `raced` is what a race closed, with state and reason; `one_by_one` what was in a
+    """The plan as it lives through a run. `raced` is what races closed; `one_by_one` what was in a
     race that could not be held; `earlier` the machine code of everything tried; `memory` what earlier runs learnt.
     `on_note` hears what no row says.
     """
@@ -66,7 +66,7 @@ class Strategy:
     memory: Memory | None = None
     findings: Findings | None = None
     tree: PriorityTree = field(default_factory=lambda: from_suggestions(()))
-    raced: dict[Name, tuple[State, str]] = field(default_factory=dict)
+    raced: dict[Name, Closed] = field(default_factory=dict)
     one_by_one: set[Name] = field(default_factory=set)
     earlier: set[tuple[str, ...]] = field(default_factory=set)
     on_note: Callable[[str], None] = lambda _: None
@@ -74,9 +74,19 @@ class Strategy:
     _sampling: bool = True
     _proposed: AskedOnce[str, tuple[Proposal, ...]] = field(default_factory=lambda: AskedOnce({}))
 
-    def remember(self, state: Mapping[str, object]) -> None:
-        """Take up what the journal's last tree had learnt: refuted causes, lowered optimizations, lost races."""
-        self.tree, self.raced = remembered(state)
+    def state(self) -> dict[str, object]:
+        """For the journal: the tree, and what races closed."""
+        return {**self.tree.as_dict(), "raced": [[*name, *astuple(closed)] for name, closed in self.raced.items()]}
+
+    def remember(self, known: Mapping[str, object], *, kept: bool) -> None:
+        """Take up what the journal's last tree had learnt: refuted causes, lowered optimizations, races. `kept` says that
+        an edit was kept after that.
+        """
+        self.tree = remembered(known)
+        raced = cast("list[tuple[str, str, Literal['outraced', 'no-gain'], str, float]]", known.get("raced", []))
+        self.raced = {(o, v): Closed(state, reason, speedup) for o, v, state, reason, speedup in raced}
+        if kept:
+            self._reopen()
 
     def observe(self, source: str, measured: Observations, report: Path | None) -> Findings:
         """Observe a new best source and diagnose it. Raises KdiagError where nothing can be done with it."""
@@ -125,6 +135,7 @@ class Strategy:
         self.tree = replace(self.tree.merge(suggestions), bottleneck=self.findings.diagnosis.bottleneck)
         for row in rows:  # also those before the run was resumed
             self.record(row)
+        self._close(self.raced)
         return replace(parent, earlier=frozenset(self.earlier))
 
     def _suggestions(
@@ -133,7 +144,7 @@ class Strategy:
         """The ranking for a source after what was tried, with pairs."""
         arena = self.arena
         tried = {(row.optimization, row.variant): row.verdict for row in rows if row.n > 0}
-        verdicts: dict[Name, str] = {**{name: state for name, (state, _) in self.raced.items()}, **tried}
+        verdicts: dict[Name, str] = {**{name: closed.state for name, closed in self.raced.items()}, **tried}
         for kept in [pair for pair, verdict in tried.items() if verdict == "keep"]:
             verdicts |= dict.fromkeys(parts(*kept), "keep")
         made = self._proposed.answers([source], lambda _: [proposed(source, arena.kernel, findings, arena.compiler)])
@@ -143,7 +154,8 @@ class Strategy:
         request = replace(request, proposals=made[source], tiers=tiers, runs=runs)
         if self.memory is not None:
             request = replace(request, trials=self.memory.known)
-        known = Known(arena.compiler.target, SMALL_GAIN, _measured(rows))
+        measured = {name: closed.speedup for name, closed in self.raced.items() if closed.state == "no-gain"}
+        known = Known(arena.compiler.target, SMALL_GAIN, {**measured, **_measured(rows)})
         return with_pairs(plan(request, arena.compiler), request, known, arena.compiler)
 
     def next(self) -> Suggestion | None:
@@ -161,8 +173,10 @@ class Strategy:
         """
         bench, path = self.arena.bench, self.arena.compiler.path
         rivals = [each for each in self.tree.rivals(suggestion) if self._worth(each) and not self._alone(each)]
-        racers = [each for each in rivals if not self.arena.policy.by_tier or each.tier == suggestion.tier][:MOST]
-        if len(racers) < 2 or self._alone(suggestion) or not isinstance(bench, Races):
+        entered = racers(each for each in rivals if not self.arena.policy.by_tier or each.tier == suggestion.tier)[
+            :MOST
+        ]
+        if len(entered) < 2 or self._alone(suggestion) or not isinstance(bench, Races):
             return Result(suggestion)
 
         @waiting("checks")
@@ -179,14 +193,14 @@ class Strategy:
 
         slower_pct = self.arena.policy.slower_pct
         least = NOTHING if self.arena.policy.least_expected_pct is not None else None
-        result = race(racers, check, time, slower_pct, least)
+        result = race(entered, check, time, slower_pct, least)
         self.arena.ahead.drop()
-        self._close(result.no_gain, "no-gain")
+        self._close(result.no_gain)
         lost = {(each.optimization, each.variant) for each in result.standings if each.fate == "lost"}
         # A search that gained something may add to the winner, after what it would try has raced for itself.
         self.tree = self.tree.reopen({name for name in lost - self.raced.keys() if name[0] in searches()})
         if result.died is not None:
-            self.one_by_one.update((each.optimization, each.variant) for each in racers)
+            self.one_by_one.update((each.optimization, each.variant) for each in entered)
         return result
 
     def _alone(self, suggestion: Suggestion) -> bool:
@@ -195,12 +209,18 @@ class Strategy:
     def record(self, row: Iteration) -> None:
         self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)
 
-    def _close(self, names: Mapping[Name, str], state: State) -> None:
-        for name, reason in names.items():
-            self.raced[name] = state, reason
-            self.tree = self.tree.record(*name, state, reason)
+    def _close(self, raced: Mapping[Name, Closed]) -> None:
+        self.raced = {**self.raced, **raced}
+        for name, closed in raced.items():
+            self.tree = self.tree.record(*name, closed.state, closed.reason)
 
-    def settle(self, row: Iteration, suggestion: Suggestion, parent: str, beaten: Mapping[Name, str]) -> None:
+    def _reopen(self) -> None:
+        """What gained nothing beside one version may race beside the next, after what never raced."""
+        again = {name for name, closed in self.raced.items() if closed.state == "no-gain"}
+        self.raced = {name: closed for name, closed in self.raced.items() if name not in again}
+        self.tree = self.tree.reopen(again)
+
+    def settle(self, row: Iteration, suggestion: Suggestion, parent: str, beaten: Mapping[Name, Closed]) -> None:
         """Record what became of a suggestion for the source `parent`, and what that says of its cause, its optimization and
         those that it beat in a race.
         """
@@ -208,11 +228,9 @@ class Strategy:
         self.earlier.add(machine_code(compiled))
         self.record(row)
         if row.timings:
-            self._close(beaten, "outraced")
+            self._close(beaten)
         if row.verdict == "keep":
-            again = {name for name, (state, _) in self.raced.items() if state == "no-gain"}
-            self.raced = {name: closed for name, closed in self.raced.items() if name not in again}
-            self.tree = self.tree.reopen(again)
+            self._reopen()
         if row.verdict == "keep" and gain_pct(row.timings) < self.arena.policy.keep_pct:
             self.tree = self.tree.lower_priority(row.optimization)
         if row.prediction is not None:
