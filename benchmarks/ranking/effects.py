@@ -38,10 +38,10 @@ def overview(rows: Sequence[Row]) -> Iterator[str]:
             best[kernel, step.optimization] = max(step.speedup, best.get((kernel, step.optimization), 0.0))
     names = sorted({name for _, name in best}, key=lambda name: (name not in CLAIMS, name))
     claims = [CLAIMS.get(name, "").removesuffix(" times") for name in names]
-    yield f"|  | {' | '.join(names)} |\n|{'---|' * (len(names) + 1)}\n| Playbook | {' | '.join(claims)} |"
+    yield f"||{'|'.join(names)}|\n|{'---|' * (len(names) + 1)}\n|Playbook|{'|'.join(claims)}|"
     for kernel in dict.fromkeys(kernel for kernel, _ in rows):
         cells = (f"{best[kernel, name]:.2f}" if (kernel, name) in best else "" for name in names)
-        yield f"| {kernel} | {' | '.join(cells)} |"
+        yield f"|{kernel}|{'|'.join(cells)}|"
 
 
 def sections(rows: Sequence[Row]) -> Iterator[str]:
