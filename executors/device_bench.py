@@ -155,7 +155,10 @@ class DeviceBench:
 
 
 def compile_searches(workload: Workload, sources: Sequence[Source], timeout_s: float) -> None:
-    """Fill cuTile's cache with what the sources search, on half of the cores, in so many seconds. What fails here will say so when it is checked."""
+    """Fill cuTile's cache with what the sources search, on half of the cores, in so many seconds.
+
+    What fails here will say so when it is checked.
+    """
     from . import device_jobs
 
     cores = max(1, min(CHECKED_AT_ONCE, (os.cpu_count() or 1) // 2))

@@ -172,10 +172,9 @@ class Strategy:
         Racers are checked on the device before they are timed; only the winner's trial asks the emulator.
         """
         bench, path = self.arena.bench, self.arena.compiler.path
+        tier = suggestion.tier if self.arena.policy.by_tier else None
         rivals = [each for each in self.tree.rivals(suggestion) if self._worth(each) and not self._alone(each)]
-        entered = racers(each for each in rivals if not self.arena.policy.by_tier or each.tier == suggestion.tier)[
-            :MOST
-        ]
+        entered = racers(each for each in rivals if tier in (None, each.tier))[:MOST]
         if len(entered) < 2 or self._alone(suggestion) or not isinstance(bench, Races):
             return Result(suggestion)
 
