@@ -89,8 +89,7 @@ class Candidate:
     def works(self) -> float:
         """The probability that this very variant comes to a measurement: no-ops, crashes and wrong results of similar
         kernels lower it, as if one trial had succeeded before them. Once it is compiled to code of its own, no-ops of
-        other kernels say nothing more; nor do failures of a kind where all that failed have what this kernel has not, as
-        matrix products have, which are searched for too long.
+        other kernels say nothing more; nor do failures of a kind where all that failed have what this kernel has not.
         """
         exact = [trial for trial in self.trials if self._same(trial)]
         exact = [trial for trial in exact if not (self.case.compiled and trial.verdict == "no-op")]

@@ -29,9 +29,9 @@ def searches() -> frozenset[str]:
 
 def racers(among: Iterable[Suggestion]) -> list[Suggestion]:
     """Which of these may race, in their order: of the searches the first, as others try a part of the same."""
-    found = tuple(among)
-    leading = next((each for each in found if each.optimization in searches()), None)
-    return [each for each in found if each is leading or each.optimization not in searches()]
+    found, of = tuple(among), searches()
+    leading = next((each for each in found if each.optimization in of), None)
+    return [each for each in found if each is leading or each.optimization not in of]
 
 
 def searched(search: Suggestion, among: Sequence[Suggestion]) -> list[Suggestion]:

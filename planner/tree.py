@@ -43,7 +43,7 @@ class Node:
     @property
     def pair(self) -> Path:
         """(optimization, variant), which no two leaves of a tree share."""
-        return (self.suggestion.optimization, self.suggestion.variant)
+        return self.suggestion.pair
 
     @property
     def told(self) -> str:
@@ -111,7 +111,7 @@ class PriorityTree:
     def merge(self, suggestions: tuple[Suggestion, ...]) -> PriorityTree:
         """The tree with the suggestions of a new plan; what was tried keeps its state, even if no longer suggested."""
         tried = {leaf.pair: leaf for leaf in self.leaves if leaf.state in TRIED}
-        fresh = [tried.get((s.optimization, s.variant), _leaf(s)) for s in suggestions]
+        fresh = [tried.get(s.pair, _leaf(s)) for s in suggestions]
         gone = [leaf for pair, leaf in tried.items() if pair not in {node.pair for node in fresh}]
         return replace(self, leaves=(*fresh, *gone))._settled()
 
@@ -140,8 +140,8 @@ class PriorityTree:
         return "\n".join(lines)
 
     def _priority(self, suggestion: Suggestion) -> tuple[bool, bool, bool, int]:
-        again = (suggestion.optimization, suggestion.variant) in self.again
-        return (suggestion.cause in self.refuted, again, suggestion.optimization in self.lowered, suggestion.rank)
+        again, lowered = suggestion.pair in self.again, suggestion.optimization in self.lowered
+        return (suggestion.cause in self.refuted, again, lowered, suggestion.rank)
 
     def _ordered(self) -> list[Node]:
         """Leaves grouped by cause, then by tier and optimization, each group where its best leaf stands."""

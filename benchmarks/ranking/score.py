@@ -64,8 +64,8 @@ def scores(found: KernelSteps, scratch: Path) -> dict[str, Score]:
     measured = {(step.optimization, step.variant): step.speedup or 1.0 for step in done}
     offers = [(step.optimization, step.variant) for step in found.steps]
     tried = _as_measured([s for s in all_of if s.applicable or "spills" in (s.why_not or "")], found)
-    listed = [s for s in tried if _pair(s) in offers and s.optimization in PLAYBOOK and s.variant not in INVERSES]
-    listed.sort(key=lambda s: (s.optimization, offers.index(_pair(s))))
+    listed = [s for s in tried if s.pair in offers and s.optimization in PLAYBOOK and s.variant not in INVERSES]
+    listed.sort(key=lambda s: (s.optimization, offers.index(s.pair)))
     tiers = tier_order(diagnosis)
     orders = {"playbook": listed, "tiers": sorted(listed, key=lambda s: tiers.index(s.tier))}
     orders = {"kdiag": suggested, "kdiag, raced": _raced(racing, measured), **orders}
@@ -78,14 +78,14 @@ def _as_measured(order: Order, found: KernelSteps) -> list[Suggestion]:
     names = {(s.optimization, s.variant): s.outcome.removeprefix(REPEATS).split(" ", 1) for s in repeats}
     named: dict[tuple[str, str], Suggestion] = {}
     for each in order:
-        optimization, variant = names.get(_pair(each), _pair(each))
+        optimization, variant = names.get(each.pair, each.pair)
         named.setdefault((optimization, variant), replace(each, optimization=optimization, variant=variant))
     return list(named.values())
 
 
 def score(order: Order, measured: Mapping[tuple[str, str], float]) -> Score:
     """Score one order by the speed-ups measured."""
-    tried = [(s, measured[_pair(s)]) for s in order if _pair(s) in measured]
+    tried = [(s, measured[s.pair]) for s in order if s.pair in measured]
     best = max(1.0, *measured.values())
     gains = [max(0.0, math.log(speedup)) for _, speedup in tried[:3]]
     ideal = _dcg(sorted((max(0.0, math.log(each)) for each in measured.values()), reverse=True)[:3])
@@ -112,17 +112,13 @@ def _applicable(order: Order) -> list[Suggestion]:
 
 def _raced(order: Order, measured: Mapping[tuple[str, str], float]) -> list[Suggestion]:
     """The order after `kdiag auto` has raced those that lead: the fastest of them first."""
-    tried = [s for s in order if _pair(s) in measured]
+    tried = [s for s in order if s.pair in measured]
     least = load_policies.load("adaptive").least_expected_pct or 0.0
     worth = racers(s for s in tried if s.expected_speedup.high >= 1 + least / 100)
     field = worth[:MOST] or tried[:1]
-    return sorted(field, key=lambda s: -measured[_pair(s)] / (SEARCH if s.optimization in searches() else 1)) + [
+    return sorted(field, key=lambda s: -measured[s.pair] / (SEARCH if s.optimization in searches() else 1)) + [
         s for s in order if s not in field
     ]
-
-
-def _pair(suggestion: Suggestion) -> tuple[str, str]:
-    return (suggestion.optimization, suggestion.variant)
 
 
 def summary(rows: Sequence[Score]) -> str:

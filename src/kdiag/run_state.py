@@ -33,9 +33,9 @@ def state(events: Iterable[Event]) -> RunState:
         elif isinstance(event, IterationDone):
             row = event.iteration
             fresh |= row.verdict == "keep" and row.n > 0 and row.n not in last_of
-            last_of[event.iteration.n] = event.iteration
+            last_of[row.n] = row
         elif isinstance(event, Resumed) and event.gpu is not None:  # what was ready is measured now, under new numbers
-            last_of = {n: row for n, row in last_of.items() if row.verdict != "ready"}
+            last_of = {n: known for n, known in last_of.items() if known.verdict != "ready"}
     rows = tuple(last_of.values())
     kept = [row.commit for row in rows if row.verdict == "keep" and row.commit is not None]
     return RunState(

@@ -72,7 +72,7 @@ def promising(
 
 def _pair(first: Suggestion, edge: Edge, known: Known, headroom: float | None) -> Suggestion | None:
     """None if the first cannot be applied, was wrong, is worth trying alone, or the pair gains too little."""
-    alone = known.measured.get((first.optimization, first.variant))
+    alone = known.measured.get(first.pair)
     if first.proposal is None or first.proposal.source is None:
         return None
     if alone is None and (not first.applicable or first.expected_speedup.high >= known.worth):

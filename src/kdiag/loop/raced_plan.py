@@ -58,16 +58,16 @@ def raced(suggestions: Sequence[Suggestion], source: str, compiler: Compiler, be
         raise KdiagError(f"The race could not be held: {result.died.message}; leave --race out to plan without it.")
     if not any(each.speedup for each in result.standings):
         raise KdiagError("Fewer than two candidates pass their checks, which are no race; leave --race out.")
-    known = {(each.optimization, each.variant): each for each in result.standings}
+    known = {each.pair: each for each in result.standings}
     places = {name: place for place, name in enumerate(reversed(known))}  # who leaves last has won
 
     def place(suggestion: Suggestion) -> tuple[bool, int, int]:
-        name = (suggestion.optimization, suggestion.variant)
+        name = suggestion.pair
         if not suggestion.applicable or name not in known:
             return not suggestion.applicable, 1, suggestion.rank
         return False, 2 if name in result.no_gain else 0, places[name]
 
-    told = [_told(each, known.get((each.optimization, each.variant))) for each in suggestions]
+    told = [_told(each, known.get(each.pair)) for each in suggestions]
     return tuple(replace(each, rank=number) for number, each in enumerate(sorted(told, key=place), start=1))
 
 

@@ -78,7 +78,7 @@ def race(
     won = worth[-1] if worth else None
     ranked, no_gain, beaten = list(left), dict[Name, Closed](), dict[Name, Closed]()
     for rounds, speedups, racer in timed:
-        name, mean = (racer.optimization, racer.variant), statistics.geometric_mean(speedups)
+        name, mean = racer.pair, statistics.geometric_mean(speedups)
         reason = f"{mean:.3f}x of its parent in {rounds} rounds"
         ranked.append(Standing(*name, "won" if racer is won else "lost", reason, mean))
         if racer is not won and not _gains(speedups, slower_pct, least or 1.0):

@@ -195,15 +195,15 @@ class Strategy:
         result = race(entered, check, time, slower_pct, least)
         self.arena.ahead.drop()
         self._close(result.no_gain)
-        lost = {(each.optimization, each.variant) for each in result.standings if each.fate == "lost"}
+        lost = {each.pair for each in result.standings if each.fate == "lost"}
         # A search that gained something may add to the winner, after what it would try has raced for itself.
         self.tree = self.tree.reopen({name for name in lost - self.raced.keys() if name[0] in searches()})
         if result.died is not None:
-            self.one_by_one.update((each.optimization, each.variant) for each in entered)
+            self.one_by_one.update(each.pair for each in entered)
         return result
 
     def _alone(self, suggestion: Suggestion) -> bool:
-        return (suggestion.optimization, suggestion.variant) in self.one_by_one
+        return suggestion.pair in self.one_by_one
 
     def record(self, row: Iteration) -> None:
         self.tree = self.tree.record(row.optimization, row.variant, STATES[row.verdict], row.reason)

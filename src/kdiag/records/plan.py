@@ -107,6 +107,11 @@ class Suggestion:
     proposal: Proposal | None = None
     works: float = 1.0
 
+    @property
+    def pair(self) -> tuple[str, str]:
+        """(optimization, variant), which no two of a plan share."""
+        return (self.optimization, self.variant)
+
 
 def parts(optimization: str, variant: str) -> tuple[tuple[str, str], ...]:
     """The (optimization, variant) that a candidate is made of: ("I+B", "x+y") of two, any other of itself."""

@@ -143,3 +143,8 @@ class Standing:
     fate: Literal["won", "lost", "wrong"]
     reason: str
     speedup: float | None = None
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """(optimization, variant), which no two of a race share."""
+        return (self.optimization, self.variant)
