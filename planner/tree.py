@@ -101,12 +101,14 @@ class PriorityTree:
         return replace(self, refuted=self.refuted - supported)
 
     def rivals(self, suggestion: Suggestion) -> list[Suggestion]:
-        """What may race against the suggestion: what is open in the order of its rank, itself among it.
+        """What may race against the suggestion: what is open in the order of its rank, itself among it, and then what
+        has raced before, as far as there is room.
 
-        What is refuted or lowered, or has raced before, does not race beside what is not: it waits.
+        What is refuted or lowered does not race beside what is not: it waits.
         """
-        waits = self._priority(suggestion)[:-1]
-        return [each for each in self.open() if self._priority(each)[:-1] == waits]
+        refuted, again, lowered, _ = self._priority(suggestion)
+        places = ((each, self._priority(each)) for each in self.open())
+        return [each for each, place in places if (place[0], place[2]) == (refuted, lowered) and place[1] >= again]
 
     def merge(self, suggestions: tuple[Suggestion, ...]) -> PriorityTree:
         """The tree with the suggestions of a new plan; what was tried keeps its state, even if no longer suggested."""

@@ -90,14 +90,15 @@ def test_what_waits_is_not_raced_beside_the_others():
     assert [s.variant for s in tree.rivals(PLAN[1])] == ["tile=2048", "tile=1024"]
 
 
-def test_what_has_raced_races_again_when_nothing_else_is_open():
+def test_what_has_raced_races_again_after_what_has_not():
     tree = (
         from_suggestions(PLAN).record("G", "tile=2048", "no-gain", "0.9x").record("G", "tile=1024", "outraced", "1.1x")
     )
     assert [s.variant for s in tree.open()] == ["all", "tile-load-store", "gather-scatter"]
     tree = tree.reopen({("G", "tile=2048")})
     assert [s.variant for s in tree.open()] == ["all", "tile-load-store", "gather-scatter", "tile=2048"]
-    assert [s.variant for s in tree.rivals(PLAN[3])] == ["all", "tile-load-store", "gather-scatter"]
+    assert [s.variant for s in tree.rivals(PLAN[3])] == ["all", "tile-load-store", "gather-scatter", "tile=2048"]
+    assert [s.variant for s in tree.rivals(PLAN[1])] == ["tile=2048"]
     assert remembered(json.loads(json.dumps(tree.as_dict()))).again == {("G", "tile=2048")}
     assert tree.merge(PLAN).open()[-1].variant == "tile=2048"
 

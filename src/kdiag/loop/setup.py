@@ -88,7 +88,7 @@ def _chosen_gpus(
     request: Request, selection: str, described: Workload | CommandWorkload, gpu: Gpu | None
 ) -> tuple[tuple[str, ...], Gpu]:
     if gpu is None:
-        raise UsageError(
+        raise ToolMissing(
             f"--gpus {selection}: torch finds no GPU here; leave it out to get compiled candidates as patches."
         )
     if not isinstance(described, Workload) or request.replay is not None:
