@@ -66,8 +66,8 @@ def _start(workload: Workload) -> _Started | GateRecord:
         return GateRecord(GATE, "could-not-run", "compute-sanitizer, a part of the CUDA toolkit, is not installed")
     target = WaitingTarget.of(workload, "smallest")
     log = Path(target.folder.name) / "memcheck.log"
-    # What the driver answers to questions of libraries is no finding.
-    options = ["--tool", "memcheck", "--report-api-errors", "no", "--log-file", str(log)]
+    # What the driver answers to questions of libraries is no finding. The target may wait for as long as the run takes.
+    options = ["--tool", "memcheck", "--report-api-errors", "no", "--launch-timeout", "0", "--log-file", str(log)]
     # torch hands out pieces of large blocks, inside which nothing is out of bounds.
     env = {**target.environment, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
     try:
