@@ -13,6 +13,7 @@ from kdiag.executors.edits.base import Subject
 from kdiag.executors.edits.examples.split_rows import ROWS
 from kdiag.executors.edits.examples.tile_sizes import DOUBLE, FROM_DATA, MATMUL
 from kdiag.executors.edits.tile_sizes import TileSizes
+from kdiag.records import Launch, ScalarArgument
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("cuda.tile")
@@ -70,6 +71,14 @@ def inputs(kernel, *extents):
 
 def same(before, after, wrapper, *arguments):
     return torch.equal(called(before, wrapper, *arguments), called(after, wrapper, *arguments))
+
+
+def test_no_tile_has_more_elements_than_an_sm_has_registers():
+    wide = CHUNKS.replace("full((T,)", "full((T, D)").replace("tile = min(limit, next_power_of_2(n))", "tile = 256")
+    launch = Launch("sum_kernel", (1,), (ScalarArgument("D", 128, constant=True),))
+    anything, held = (EDIT.variants(Subject(wide, "sum_kernel", launches=each)) for each in ((), (launch,)))
+    larger = {each.name for each in anything} - {each.name for each in held}
+    assert larger == {"tile=1024", "tile=2048", "tile=4096"}
 
 
 @pytest.mark.parametrize("extents", [(1, 1, 1), (3, 331, 7), (5, 2500, 2)])

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import libcst as cst
 
-from kdiag.records import Promise, Safety, Scalar, Variant
+from kdiag.records import Launch, Promise, Safety, Scalar, ScalarArgument, Variant
 
 from .arithmetic.matrix_roles import Roles, roles
 from .base import Applied, Edit, Outcome, Skipped, Subject
@@ -29,6 +29,7 @@ from .syntax.rewriting import Changed
 NO_SPILLS = Promise("compile.stack_bytes", "is-zero", "no registers are spilled")
 MOST_VARIANTS = 14
 SMALLEST_TILE, SMALL_TILE, LARGEST_TILE = 64, 4096, 8192  # elements
+REGISTERS = 65536  # of an SM, each of 4 bytes: a larger tile spills, and takes 5 to 20 s to compile
 TIMES, SQUARES = (2, 4, 8, 16, 32), (64, 32, 128)
 BOUNDS = (2048, 4096, 1024)  # for a tile that follows the data
 
@@ -47,7 +48,7 @@ class TileSizes(Edit):
             return ()
         part = tiles.roles
         product = part.m is not None or part.n is not None
-        choices = _product_sizes(tiles, subject.target) if product else _other_sizes(tiles)
+        choices = _product_sizes(tiles, subject.target) if product else _other_sizes(tiles, subject.launches)
         named = {_name(settings): settings for settings in choices if tiles.possible(settings)}
         sizes = {setting: constant.value for setting, constant in tiles.by_setting.items()}
         present = sizes if all(sizes.values()) else {}
@@ -197,7 +198,7 @@ def _shapes(depth: int | None) -> Iterator[tuple[int, int, int | None, int | Non
         yield from ((*shape, value, None) for value in depths if value != depth)
 
 
-def _other_sizes(tiles: _Tiles) -> list[dict[str, Scalar]]:
+def _other_sizes(tiles: _Tiles, launches: tuple[Launch, ...]) -> list[dict[str, Scalar]]:
     """Each constant doubled, quadrupled and halved, as long as its tiles stay within reason; small tiles also several
     times as large, and two sides of one tile together.
     """
@@ -209,18 +210,27 @@ def _other_sizes(tiles: _Tiles) -> list[dict[str, Scalar]]:
         size = constant.value
         multiples = [] if size is None else [times * size for times in TIMES]
         near = BOUNDS if size is None else (*multiples[:2], size // 2)
-        far = [value for value in multiples[2:] if _largest_tile(tiles, {constant.setting: value}) <= SMALL_TILE]
+        far = [value for value in multiples[2:] if _largest_tile(tiles, {constant.setting: value}, {}) <= SMALL_TILE]
         wanted += [{constant.setting: value} for value in (*near, *far)]
     choices: list[dict[str, Scalar]] = []
     for settings in wanted:
-        if SMALLEST_TILE <= _largest_tile(tiles, settings) <= LARGEST_TILE and settings not in choices:
+        fits = SMALLEST_TILE <= _largest_tile(tiles, settings, {}) <= LARGEST_TILE
+        held = all(_largest_tile(tiles, settings, _passed(launch)) <= REGISTERS for launch in launches)
+        if fits and held and settings not in choices:
             choices.append({**settings})
     return choices
 
 
-def _largest_tile(tiles: _Tiles, settings: Mapping[str, int]) -> int:
-    """The elements of the largest tile that the settings change; a dimension of unknown size counts as one."""
-    sizes = {c.parameter: settings.get(c.setting, c.value or 1) for c in tiles.constants}
+def _passed(launch: Launch) -> dict[str, int]:
+    given = (each for each in launch.arguments if isinstance(each, ScalarArgument))
+    return {each.name: each.value for each in given if isinstance(each.value, int)}
+
+
+def _largest_tile(tiles: _Tiles, settings: Mapping[str, int], passed: Mapping[str, int]) -> int:
+    """The elements of the largest tile that the settings change; a dimension of unknown size, which is not `passed` to the
+    kernel either, counts as one.
+    """
+    sizes = {**passed, **{c.parameter: settings.get(c.setting, c.value or 1) for c in tiles.constants}}
     changed = {c.parameter for c in tiles.constants if c.setting in settings}
     largest = 0
     for shape in shapes(tiles.read):
