@@ -178,8 +178,8 @@ def _take_over(summary: RunSummary) -> list[str]:
     kept = any(row.verdict == "keep" and row.n > 0 for row in summary.iterations)
     lines = [summary.hint] if summary.hint else []
     if ready := sum(row.verdict == "ready" for row in summary.iterations):
-        waits = f"{ready} candidates compiled and wait as patches" if ready > 1 else "1 candidate compiled and waits as a patch"
-        lines.append(f"Nothing was measured. {waits}.")
+        waits = "s compiled and wait as patches" if ready > 1 else " compiled and waits as a patch"
+        lines.append(f"Nothing was measured. {ready} candidate{waits}.")
     elif kept:
         lines.append(f"To take it over: git -C {repository} merge {branch}")
     else:
