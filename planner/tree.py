@@ -14,6 +14,7 @@ from typing import Literal, cast, get_args
 from kdiag.records import Prediction, Suggestion, parts
 
 from . import graph as rules
+from .search import searches
 
 State = Literal[
     "open",
@@ -102,13 +103,14 @@ class PriorityTree:
 
     def rivals(self, suggestion: Suggestion) -> list[Suggestion]:
         """What may race against the suggestion: what is open in the order of its rank, itself among it, and then what
-        has raced before, as far as there is room.
+        has raced before; no search, which takes seconds.
 
         What is refuted or lowered does not race beside what is not: it waits.
         """
-        refuted, again, lowered, _ = self._priority(suggestion)
-        places = ((each, self._priority(each)) for each in self.open())
-        return [each for each, place in places if (place[0], place[2]) == (refuted, lowered) and place[1] >= again]
+        waits = self._priority(suggestion)[:-1]
+        raced = (waits[0], True, waits[2])
+        places = [(each, self._priority(each)[:-1]) for each in self.open()]
+        return [one for one, at in places if at == waits or (at == raced and one.optimization not in searches())]
 
     def merge(self, suggestions: tuple[Suggestion, ...]) -> PriorityTree:
         """The tree with the suggestions of a new plan; what was tried keeps its state, even if no longer suggested."""

@@ -99,6 +99,8 @@ def test_what_has_raced_races_again_after_what_has_not():
     assert [s.variant for s in tree.open()] == ["all", "tile-load-store", "gather-scatter", "tile=2048"]
     assert [s.variant for s in tree.rivals(PLAN[3])] == ["all", "tile-load-store", "gather-scatter", "tile=2048"]
     assert [s.variant for s in tree.rivals(PLAN[1])] == ["tile=2048"]
+    search = from_suggestions((*PLAN, suggest(8, "C", "tiles"))).reopen({("C", "tiles")})
+    assert search.open()[-1].variant == "tiles" not in {s.variant for s in search.rivals(PLAN[3])}
     assert remembered(json.loads(json.dumps(tree.as_dict()))).again == {("G", "tile=2048")}
     assert tree.merge(PLAN).open()[-1].variant == "tile=2048"
 

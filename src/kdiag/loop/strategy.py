@@ -174,9 +174,6 @@ class Strategy:
         bench, path = self.arena.bench, self.arena.compiler.path
         tier = suggestion.tier if self.arena.policy.by_tier else None
         rivals = [each for each in self.tree.rivals(suggestion) if self._worth(each) and not self._alone(each)]
-        again = self.tree.again
-        if suggestion.pair not in again:  # a search that lost waits: it takes seconds to compile
-            rivals = [each for each in rivals if not (each.pair in again and each.optimization in searches())]
         entered = racers(each for each in rivals if tier in (None, each.tier))[:MOST]
         if len(entered) < 2 or self._alone(suggestion) or not isinstance(bench, Races):
             return Result(suggestion)
