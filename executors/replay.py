@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from kdiag.codec import decode, encode
-from kdiag.errors import UsageError
+from kdiag.errors import KdiagError, UsageError
 from kdiag.isolate import Died
 from kdiag.records import Gpu, Scalar
 
@@ -114,6 +114,9 @@ class ReplayBench:
         answer = next(iter(self._answers.get("asked", ())), None)
         return answer if isinstance(answer, Asked) else None
 
+    def begins_with(self, source: Path) -> bool:
+        return _key("baseline", source) in self._answers
+
     def gpu(self) -> Gpu | None:
         answer = self._next("gpu", "the GPU")
         return answer if isinstance(answer, Gpu) else None
@@ -159,7 +162,7 @@ class ReplayBench:
     def _next(self, key: str, what: str) -> Answer | None:
         answers = self._answers.get(key)
         if not answers:
-            raise UsageError(f"{self.path} holds no record of {what}; record the run again on a GPU machine.")
+            raise KdiagError(f"{self.path} holds no record of {what}; record the run again on a GPU machine.")
         return answers.pop(0) if len(answers) > 1 else answers[0]
 
 

@@ -55,7 +55,7 @@ def _limits_reached(policy: Policy, count: int, progress: Progress) -> str | Non
     if headroom is not None and least is not None and headroom < least:
         return f"at its limit: at most {max(headroom, 0):.1f} % could still be gained"
     if policy.max_iterations is not None and count >= policy.max_iterations:
-        return f"as many iterations as the policy {policy.name} allows ({policy.max_iterations})"
+        return f"as many iterations as are allowed ({policy.max_iterations})"
     if progress.open_candidates == 0:
         return "every candidate has been tried"
     if policy.budget_s is not None and progress.elapsed_s >= policy.budget_s:

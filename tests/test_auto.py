@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from auto_runs import RECORDINGS, finished, project
+from auto_runs import RECORDINGS, auto, finished, project
 from kdiag import cli, journal
 from kdiag.executors.edits import registry
 from kdiag.loop import candidates
@@ -53,6 +53,12 @@ def test_the_results_table_is_that_of_the_journal(softmax):
     assert made.results == perf_results(rows)
     assert [row.n for row in rows] == [row["n"] for row in summary["iterations"]]
     assert "\nFinal: 4133 GBps (93.9% of peak), 1 iterations, target met.\n" in made.log
+
+
+def test_resumed_at_its_end_it_asks_for_nothing(softmax, capsys):
+    made, summary = softmax
+    code, again = auto(made, capsys, "--resume", str(made.run_dir), *SOFTMAX)
+    assert (code, again["speedup"], again["stop_reason"][:11]) == (0, summary["speedup"], "target met:")
 
 
 @pytest.fixture

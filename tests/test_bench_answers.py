@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from kdiag.errors import UsageError
+from kdiag.errors import KdiagError
 from kdiag.executors.bench import Source, Trial
 from kdiag.executors.replay import Asked, RecordingBench, ReplayBench
 from kdiag.isolate import Died
@@ -37,7 +37,7 @@ def test_races_and_samples_are_recorded_and_replayed(tmp_path):
     told = ask(recording)
     replay = ReplayBench(tmp_path / "record.jsonl")
     assert (ask(replay), replay.asked) == (told, ASKED)
-    with pytest.raises(UsageError, match="holds no record of a race"):
+    with pytest.raises(KdiagError, match="holds no record of a race"):
         replay.race(parent, [second, first], 2.0)
 
 

@@ -10,6 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from auto_runs import RECORDINGS
 from bundled import EXAMPLES
 from command_lines import python, refusal
 from kdiag import __main__, cli, interrupts, isolate
@@ -17,6 +18,7 @@ from kdiag.diagnose.report.read import read_launches
 from kdiag.errors import KdiagError
 
 SOFTMAX = str(EXAMPLES / "softmax")
+README, RECORDING = str(EXAMPLES.parent / "README.md"), str(RECORDINGS / "softmax.jsonl.xz")
 KERNEL, REPORT = f"{SOFTMAX}/softmax.py", f"{SOFTMAX}/softmax.ncu-repz"
 
 
@@ -26,7 +28,17 @@ KERNEL, REPORT = f"{SOFTMAX}/softmax.py", f"{SOFTMAX}/softmax.ncu-repz"
         (["auto", SOFTMAX], 2, "--yes"),
         (["auto", SOFTMAX, "--target-pct-of-peak", "900"], 2, "900.0 is not in the range"),
         (["auto", SOFTMAX, "--target-value", "5"], 2, "add --target-metric gbps or tflops"),
-        (["plan", f"{SOFTMAX}/workload.py"], 2, "no function decorated with @ct.kernel"),
+        (["auto", SOFTMAX, "--budget", "nan"], 2, "nan is not a finite number"),
+        (["auto", README, "--yes"], 2, "README.md, line 12, is not valid Python"),
+        (["auto", SOFTMAX, "--yes", "--record", KERNEL], 1, "torch finds none here"),
+        (["auto", SOFTMAX, "--yes", "--replay", RECORDING, "--record", KERNEL], 2, "exclude each other"),
+        (
+            ["auto", str(EXAMPLES / "vector_add"), "--yes", "--replay", RECORDING],
+            2,
+            "vector_add.py as it is; name that",
+        ),
+        (["plan", README], 2, "README.md, line 12, is not valid Python"),
+        (["plan", KERNEL, "--race"], 1, "needs a GPU"),
         (["plan", KERNEL, "--kernel", "other"], 2, "softmax_kernel"),
         (["plan", KERNEL, "--exact", "--allow-rounding"], 2, "contradict"),
         (["plan", KERNEL, "--run", str(EXAMPLES)], 2, "add --brief FILE"),

@@ -91,8 +91,9 @@ def test_a_workload_that_cannot_be_read(workload, capsys, file, old, new, senten
 
 def test_a_plan_refuses_a_named_workload_that_fails(workload, capsys):
     broken(workload, '[{"n": 64}, {"n": 100}]', "1 / 0", "workload.py")
-    assert run(["plan", str(workload / "scale.py"), "--workload", str(workload)]) == 1
-    assert "division by zero (workload.py:6)" in capsys.readouterr().err
+    for named in ([str(workload / "scale.py"), "--workload"], []):
+        assert run(["plan", *named, str(workload)]) == 1
+        assert "division by zero (workload.py:6)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from statistics import median
 
 from ranking.records import Measurements, Step, read
 
@@ -31,17 +32,19 @@ Row = tuple[str, Step]
 
 
 def overview(rows: Sequence[Row]) -> Iterator[str]:
-    """One table: a line for each kernel, a column for each optimization that was timed on any."""
-    best: dict[tuple[str, str], float] = {}
+    """One table: what the best variant of each optimization did on the kernels on which one was timed."""
+    best: dict[str, dict[str, float]] = {}
     for kernel, step in rows:
         if step.speedup is not None:
-            best[kernel, step.optimization] = max(step.speedup, best.get((kernel, step.optimization), 0.0))
-    names = sorted({name for _, name in best}, key=lambda name: (name not in CLAIMS, name))
-    claims = [CLAIMS.get(name, "").removesuffix(" times") for name in names]
-    yield f"||{'|'.join(names)}|\n|{'---|' * (len(names) + 1)}\n|Playbook|{'|'.join(claims)}|"
-    for kernel in dict.fromkeys(kernel for kernel, _ in rows):
-        cells = (f"{best[kernel, name]:.2f}" if (kernel, name) in best else "" for name in names)
-        yield f"|{kernel}|{'|'.join(cells)}|"
+            of = best.setdefault(step.optimization, {})
+            of[kernel] = max(step.speedup, of.get(kernel, 0.0))
+    yield f"|edit|playbook|kernels|faster by 2 %|least|median|most|\n{'|---' * 7}|"
+    for name in sorted(best, key=lambda name: (name not in CLAIMS, name)):
+        found = best[name].values()
+        most, kernel = max((speedup, kernel) for kernel, speedup in best[name].items())
+        figures = f"{min(found):.2f}|{median(found):.2f}|{most:.2f} ({kernel})"
+        claim = CLAIMS.get(name, "").removesuffix(" times")
+        yield f"|{name}|{claim}|{len(found)}|{sum(each > 1.02 for each in found)}|{figures}|"
 
 
 def sections(rows: Sequence[Row]) -> Iterator[str]:

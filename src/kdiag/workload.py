@@ -86,6 +86,14 @@ def read(path: Path) -> Workload | CommandWorkload:
     return _read_toml(path) if path.suffix == ".toml" else _read_python(path)
 
 
+def named(what: Path, workload: Path | None) -> tuple[Path, Workload | CommandWorkload | None]:
+    """The kernel file that a path is or, as a workload, names; and the workload, as `of_kernel_file` finds it."""
+    if workload is None and is_workload(what):
+        found = read(what)
+        return found.kernel_file, found
+    return what, of_kernel_file(what, workload)
+
+
 def of_kernel_file(kernel_file: Path, named: Path | None) -> Workload | CommandWorkload | None:
     """The named workload, else a kdiag.toml or workload.py beside the kernel that is about this very file, else None.
 
@@ -117,8 +125,8 @@ def written(workload: Workload | CommandWorkload, folder: Path) -> Workload | Co
 
 
 def is_workload(path: Path) -> bool:
-    """Whether the path is a workload by its form: a folder, a .toml, or a Python file that names its KERNEL_FILE."""
-    if path.suffix != ".py":
+    """Whether the path is a workload by its form: a folder, a .toml, or a file that names its KERNEL_FILE."""
+    if path.suffix == ".toml" or path.is_dir():
         return True
     return any(line.startswith("KERNEL_FILE") for line in read_source(path).splitlines())
 

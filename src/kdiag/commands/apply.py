@@ -17,13 +17,14 @@ from kdiag.loop.findings import choose_kernel
 from kdiag.records import failed
 from kdiag.reporters import json_apply, terminal_apply
 from kdiag.reporters.edit_report import EditReport
-from kdiag.workload import of_kernel_file, read_source
+from kdiag.workload import named, read_source
 
+from .files import EXISTING
 from .options import KERNEL, TARGET, WORKLOAD
 
 
 @click.command("apply")
-@click.argument("kernel_file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("what", metavar="KERNEL_FILE|WORKLOAD", type=EXISTING)
 @click.argument("optimization", required=False)
 @click.option("--variant", metavar="NAME|K=V,...", help="Which variant.  [default: what the planner expects most of]")
 @click.option("--list", "listing", is_flag=True, help="All variants, of OPTIMIZATION or of every edit.")
@@ -33,7 +34,7 @@ from .options import KERNEL, TARGET, WORKLOAD
 @click.option("--write", is_flag=True, help="Write the edited file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.apply/1).")
 def command(
-    kernel_file: Path,
+    what: Path,
     optimization: str | None,
     variant: str | None,
     listing: bool,
@@ -54,10 +55,10 @@ def command(
     promises. Nothing is run: `kdiag verify` does that. Without --write nothing is changed; the diff is what
     `patch -p1` and `git apply` take. The exit code is 1 if the edit does not apply.
     """
+    kernel_file, described = named(what, workload)
     source = read_source(kernel_file)
     name = choose_kernel(source, str(kernel_file), kernel)
     edits = EDITS if optimization is None else (edit_named(optimization),)
-    described = of_kernel_file(kernel_file, workload)
     with tempfile.TemporaryDirectory(prefix="kdiag-apply-") as folder:
         compiler = Compiler(described, kernel_file.name, target, Path(folder))
         request = EditRequest(source, name, _file(kernel_file), compiler)

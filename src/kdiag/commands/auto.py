@@ -24,10 +24,11 @@ from kdiag.rules.load_policies import DEFAULT, names
 from kdiag.workload import CommandWorkload
 
 from .files import EXISTING, writable
+from .numbers import Number
 from .options import KERNEL
 
-POSITIVE = click.FloatRange(min=0, min_open=True)
-PERCENT = click.FloatRange(min=0, min_open=True, max=100)
+POSITIVE = Number(min=0, min_open=True)
+PERCENT = Number(min=0, min_open=True, max=100)
 
 NO_GPU = "no GPU here: every candidate is edited, compiled and kept as a patch; resume on a GPU machine to measure"
 
@@ -55,7 +56,7 @@ NO_GPU = "no GPU here: every candidate is edited, compiled and kept as a patch; 
 @click.option("--continue-anyway", is_flag=True, help="Go on where the policy asks you, or ends at a small gain.")
 @click.option("--exact", is_flag=True, help="Never apply an edit that changes rounding.")
 @click.option("--allow-rounding", is_flag=True, help="Apply edits that change rounding without a declared tolerance.")
-@click.option("--budget", type=click.FloatRange(min=0), help="Seconds after which no new iteration begins.")
+@click.option("--budget", type=Number(min=0), help="Seconds after which no new iteration begins.")
 @click.option(
     "--report",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -158,8 +159,11 @@ def _summary(run: Run, header: RunHeader, reason: str) -> RunSummary:
     if run.files.patches.is_dir():
         files["patches"] = str(run.files.patches)
         hint = f"With a GPU: {_resumption(run)}"
-    return RunSummary(header, tuple(run.iterations), reason, files, hint, run.final, run.strategy.tree.outline())
+    tree = run.strategy.tree
+    outline = tree.outline() if tree.leaves else ""  # a run that is over when it is resumed plans no more
+    return RunSummary(header, tuple(run.iterations), reason, files, hint, run.final, outline)
 
 
 def _resumption(run: Run) -> str:
-    return f"kdiag auto --resume {shlex.quote(str(run.journal.path.parent))} --yes"
+    replay = f" --replay {shlex.quote(str(run.request.replay))}" if run.request.replay else ""
+    return f"kdiag auto --resume {shlex.quote(str(run.journal.path.parent))}{replay} --yes"

@@ -9,6 +9,7 @@ from click.core import ParameterSource
 from kdiag.errors import FAILURE, ToolMissing, UsageError
 
 from .files import EXISTING
+from .numbers import Number
 from .options import TARGET
 
 
@@ -25,7 +26,7 @@ from .options import TARGET
 @click.option("--shuffle", is_flag=True, help="Run the blocks in a random order.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of that order.")
 @click.option("--one-by-one", is_flag=True, help="Run one block after the other: slow, the same result.")
-@click.option("--timeout", type=click.FloatRange(min=1), default=600, show_default=True, help="Seconds for everything.")
+@click.option("--timeout", type=Number(min=1), default=600, show_default=True, help="Seconds for everything.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.emulate/1).")
 @click.pass_context
 def command(

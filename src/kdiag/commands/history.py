@@ -23,7 +23,7 @@ from .files import writable
 def command(kernel: str | None, optimization: str | None, gpu: str | None, as_json: bool, export: Path | None) -> None:
     """List the trials of earlier runs, the latest first, then what each optimization did for each cause.
 
-    `kdiag auto` keeps a trial for every candidate on which it has decided, not for one that waits for a GPU; `kdiag plan`
+    `kdiag auto` keeps a trial for every candidate on which it has decided, not for one that waits for a GPU, nor in a replay; `kdiag plan`
     and `kdiag auto` learn from them.
     """
     wanted = {"kernel": kernel, "optimization": optimization, "architecture": gpu}

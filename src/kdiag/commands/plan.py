@@ -29,7 +29,7 @@ from .options import KERNEL, TARGET, WORKLOAD
 
 
 @click.command("plan")
-@click.argument("kernel_file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("what", metavar="KERNEL_FILE|WORKLOAD", type=EXISTING)
 @KERNEL
 @click.option("--report", type=EXISTING, help="An Nsight Compute report (.ncu-rep).")
 @WORKLOAD
@@ -53,7 +53,7 @@ from .options import KERNEL, TARGET, WORKLOAD
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("-v", "--verbose", is_flag=True, help="Every variant, not the best of each optimization.")
 def command(
-    kernel_file: Path,
+    what: Path,
     kernel: str | None,
     report: Path | None,
     workload: Path | None,
@@ -77,14 +77,14 @@ def command(
     if run is not None and brief_file is None:
         raise UsageError("--run is for the brief; add --brief FILE, or leave it out.")
     tried = () if run is None else state(read_journal(run / "journal.jsonl")).iterations
+    kernel_file, described = workloads.named(what, workload)
     source = workloads.read_source(kernel_file)
     name = choose_kernel(source, str(kernel_file), kernel)
-    described = workloads.of_kernel_file(kernel_file, workload)
     declares = isinstance(described, CommandWorkload) or (described is not None and described.declares_tolerance)
     with tempfile.TemporaryDirectory(prefix="kdiag-plan-") as folder:
         compiler = Compiler(described, kernel_file.name, target, Path(folder))
         bench = bench_for(described, target) if race else None
-        if workload is not None and isinstance(described, Workload):
+        if (workload is not None or kernel_file != what) and isinstance(described, Workload):
             _require_launches(described, compiler.compile_one(source), target)
         findings = gather(source, name, compiler, report)
         rounding: Rounding = "no" if exact else "yes" if allow_rounding or declares else "ask"

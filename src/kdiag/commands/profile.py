@@ -10,6 +10,7 @@ from kdiag.errors import UsageError
 from kdiag.records import Profile
 
 from .files import EXISTING
+from .numbers import Number
 
 # Which options mean something for what is profiled; anything else that was given is refused.
 EVERYWHERE = {"what", "kernel", "as_json"}
@@ -63,7 +64,7 @@ class WithCommand(click.Command):
 )
 @click.option("--save", type=click.Path(path_type=Path), help="Keep the report that ncu writes in this file.")
 @click.option(
-    "--timeout", type=click.FloatRange(min=1), default=600, show_default=True, help="Seconds for the command under ncu."
+    "--timeout", type=Number(min=1), default=600, show_default=True, help="Seconds for the command under ncu."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema kdiag.profile/1).")
 @click.pass_context

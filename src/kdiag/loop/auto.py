@@ -71,14 +71,8 @@ class Run:
             if self.arena.bench is not None:
                 self._take_baseline()
                 repo.revert(self.arena.worktree)  # commands measured the original there
-            parent = self._replan(source)
-            while (reason := self._stop()) is None:
-                rows = len(self.iterations)
-                parent = self._iterate(parent)
-                if len(self.iterations) == rows:
-                    continue  # a race that nobody won
-                if told := self.reached.round(self.iterations[-1], last=self._stop() is not None):
-                    self.terminal.on_note(told)
+            ended = None if self.request.resume is None else self.reached.stop(self.iterations, 1)
+            reason = ended or self._search(self._replan(source))
             best, checked = last_check(self.arena, self.original, self.iterations, self.terminal.on_note)
             for row in checked:
                 self._amend(row)
@@ -86,6 +80,17 @@ class Run:
             repo.revert(self.arena.worktree)
             self._end(reason)
             return reason
+
+    def _search(self, parent: Parent) -> str:
+        """Try one candidate after the other; why it ends."""
+        while (reason := self._stop()) is None:
+            rows = len(self.iterations)
+            parent = self._iterate(parent)
+            if len(self.iterations) == rows:
+                continue  # a race that nobody won
+            if told := self.reached.round(self.iterations[-1], last=self._stop() is not None):
+                self.terminal.on_note(told)
+        return reason
 
     def leave_best(self) -> None:
         """Leave the best verified version in the worktree when a run fails, as far as git still answers."""
@@ -108,7 +113,7 @@ class Run:
         if usual is not None or (wanted is not None and wanted.wanted is not None):
             self.terminal.on_note(described(wanted))
         self.reached.begin(measured, wanted, self.iterations)
-        for line in headroom.describe(measured, self.reached.now_ms):
+        for line in headroom.describe(measured, headroom.times(measured)):
             self.terminal.on_note(f"unedited: {line}")
         if not any(row.n == 0 for row in self.iterations):
             self._record(baseline.row(measured))

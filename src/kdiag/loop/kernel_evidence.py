@@ -73,10 +73,7 @@ def python_workload(what: Path, named: Path | None) -> Workload:
 
     Raises WorkloadError when there is none, UsageError for a workload that only has commands or a file without kernels.
     """
-    if named is None and workloads.is_workload(what):
-        found: Workload | CommandWorkload | None = workloads.read(what)
-    else:
-        found = workloads.of_kernel_file(what, named)
+    _, found = workloads.named(what, named)
     if found is None:
         require_kernel(what)
         raise WorkloadError(

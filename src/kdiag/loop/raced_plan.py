@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kdiag.errors import KdiagError, UsageError
+from kdiag.errors import KdiagError, ToolMissing, UsageError
 from kdiag.executors.bench import Races
 from kdiag.executors.device_bench import DeviceBench, probe_gpu
 from kdiag.planner.search import racers
@@ -18,13 +18,13 @@ from .strategy import text_of
 
 
 def bench_for(described: Workload | CommandWorkload | None, target: str) -> Races:
-    """What races are held on. Raises UsageError where none can be."""
+    """What races are held on. Raises KdiagError where none can be."""
     if not isinstance(described, Workload):
         no = "commands do not race" if described else "none is beside the kernel"
         raise UsageError(f"--race needs a Python workload to run, and {no}; name one with --workload.")
     card = probe_gpu()
     if card is None:
-        raise UsageError("--race needs a GPU that torch can see; leave it out to plan without one.")
+        raise ToolMissing("--race needs a GPU that torch can see; leave it out to plan without one.")
     if architecture(card.compute_capability or "") != target:
         raise UsageError(
             f"--race needs a GPU of {target}, and this is {card.name}; give its --target, or leave --race out."

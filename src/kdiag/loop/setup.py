@@ -59,13 +59,19 @@ def prepare(request: Request) -> Plan:
     """Read and check everything before anything is created. Raises KdiagError with what to correct."""
     request = completed(request)
     described = describe(request)
+    if (start := request.earlier) is not None:
+        known = start.kernel, Path(start.workload)
+        if known != (request.kernel, described.path.resolve()):
+            raise UsageError(f"{request.resume} is a run of {known[0]} with {known[1]}; leave the workload out.")
     source = workloads.read_source(described.kernel_file)
     kernel = choose_kernel(source, str(described.kernel_file), request.kernel)
     isolate.warm_up()  # the server imports torch while this process does, and all that follows
     if request.report is not None:
         read_launches(request.report, f"^{kernel}$")
-    gpu = ReplayBench(request.replay).gpu() if request.replay is not None else probe_gpu()
+    gpu = probe_gpu() if request.replay is None else _replayed(request, request.replay, described)
     refuse_vendor(request.goal.gpu, gpu)
+    if request.record is not None:
+        _refuse_record(request, request.record, no_gpu=gpu is None and isinstance(described, Workload))
     if gpu is None and isinstance(described, Workload) and (reason := cannot_compile()):
         raise ToolMissing(f"Nothing can be verified here, without a GPU and without compiling: {reason}")
     unnamed = _state_dir() / f"{kernel}-{datetime.now():%Y%m%d-%H%M%S}"
@@ -82,6 +88,25 @@ def prepare(request: Request) -> Plan:
         gpus=names,
         tests=generated_test.existing(described.kernel_file),
     )
+
+
+def _replayed(request: Request, recording: Path, described: Workload | CommandWorkload) -> Gpu | None:
+    """The card of a recording. Raises UsageError if it is of another source than a new run begins with."""
+    replay = ReplayBench(recording)
+    if request.resume is None and not replay.begins_with(described.kernel_file):
+        raise UsageError(
+            f"{recording} is not of {described.kernel_file} as it is; name that recording, or record anew."
+        )
+    return replay.gpu()
+
+
+def _refuse_record(request: Request, recording: Path, *, no_gpu: bool) -> None:
+    if no_gpu:
+        raise ToolMissing("--record keeps the answers of a GPU, and torch finds none here; leave it out.")
+    if request.replay is not None:
+        raise UsageError("--record and --replay exclude each other; leave one out.")
+    if request.resume is None and recording.exists():
+        raise UsageError(f"{recording} exists; remove it, or name another file.")
 
 
 def _chosen_gpus(
@@ -148,9 +173,6 @@ def _resume(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
     journal, events = Journal.resume(run_dir / "journal.jsonl")
     state = run_state.state(events)
     start = state.start
-    if start.kernel != plan.kernel or Path(start.workload) != plan.workload.path.resolve():
-        journal.close()
-        raise UsageError(f"{run_dir} is a run of {start.kernel} with {start.workload}; resume it with that workload.")
     worktree = Worktree(
         Path(start.worktree), start.branch, start.base_commit, Path(start.target), Path(start.repository)
     )
@@ -161,6 +183,8 @@ def _resume(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
     run.iterations += [row for row in state.iterations if row.verdict != "ready" or run.arena.bench is None]
     run.files.write(run.iterations, run.reached)  # it may have been killed before it could
     terminal.on_start(header, tuple(run.iterations))
+    if start.gpu is not None and run.arena.bench is None:
+        terminal.on_note(f"until now this was measured on {start.gpu}; without it no target is known to be met")
     return run, header
 
 
