@@ -45,13 +45,15 @@ class BesideRequest:
 @dataclass(frozen=True)
 class Beside:
     """One configuration: median ms of each version, with half the interquartile range as a share of it, and of the
-    library; bytes and operations, and the copy bandwidth (GB/s) and matrix rate (TFLOP/s) in the same process.
+    library, and of a copy that reads and writes as many bytes as the kernel has to; bytes and operations, and the copy
+    bandwidth (GB/s) and matrix rate (TFLOP/s) in the same process.
     """
 
     configuration: str
     ms: tuple[float, ...]
     spread: tuple[float, ...]
     library_ms: float | None
+    copy_ms: float
     moved: float
     operations: float
     copy_gbs: float
@@ -68,6 +70,9 @@ def beside(request: BesideRequest) -> tuple[Beside, ...]:
         arms: list[Callable[[], object]] = [*device_jobs.arms(workload, modules, config)]
         inputs = workload.make_inputs(config, "cuda", 1)
         arms += [partial(library, inputs)] if library else []
+        moved = workload.bytes_moved(config)
+        read, written = torch.ones((2, max(1, moved // 8)), device="cuda")
+        arms.append(partial(written.copy_, read))
         times = interleaved(arms, Budget(seconds=2.0), flush)
         ms = [statistics.median(each) for each in times]
         quarters = [statistics.quantiles(each, n=4) for each in times]
@@ -78,7 +83,8 @@ def beside(request: BesideRequest) -> tuple[Beside, ...]:
                 tuple(ms[:count]),
                 tuple((high - low) / 2 / middle for low, middle, high in quarters[:count]),
                 ms[count] if library else None,
-                float(workload.bytes_moved(config)),
+                ms[-1],
+                float(moved),
                 float(workload.flops(config)),
                 copy,
                 matrix_tflops(dtype, flush) if (dtype := device_jobs.matrix_dtype(workload, config)) else None,

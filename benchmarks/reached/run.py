@@ -162,10 +162,13 @@ def _lines(found: Reached) -> list[str]:
 
 
 def _share(row: Beside) -> str:
-    """The share of what was measured in the same process, by whichever of the two takes longer."""
+    """The share of what was measured in the same process, by whichever of the two takes longer; of a copy also of one that
+    moves no more bytes.
+    """
     copy = row.moved / row.copy_gbs / 1e6
     matrix = row.operations / row.matrix_tflops / 1e9 if row.matrix_tflops else 0.0
-    return f"{100 * max(copy, matrix) / row.ms[1]:.0f} % of {'copy' if copy >= matrix else 'matrix'}"
+    same = f", {100 * row.copy_ms / row.ms[1]:.0f} % of one of its size" if copy >= matrix else ""
+    return f"{100 * max(copy, matrix) / row.ms[1]:.0f} % of {'copy' if copy >= matrix else 'matrix'}{same}"
 
 
 if __name__ == "__main__":
