@@ -114,6 +114,15 @@ def test_a_search_has_to_be_clearly_faster_than_what_it_searches(search, winner)
     assert (result.winner.optimization, result.no_gain, result.beaten) == (winner, {}, {})
 
 
+@pytest.mark.parametrize(("fastest", "winner"), [(1.304, "H"), (1.31, "G")])
+def test_of_those_alike_the_one_with_fewer_registers_wins(fastest, winner):
+    racers, heat = [suggest(1, "G", "tile=64"), suggest(2, "H", "all")], Heat(((fastest,), (1.3,)), (ROUNDS,) * 2)
+    right = [Trial((ConfigurationCheck("a", True, None, None),), ())] * 2
+    taken = {"G": 168, "H": 128}
+    result = race(racers, lambda _: right, lambda _: heat, 2, registers=lambda one: taken[one.optimization])
+    assert [result.winner.optimization, result.standings[-1].optimization] == [winner] * 2
+
+
 @pytest.mark.parametrize(("best", "tried"), [((1.005,), False), ((1.02,), True), ((1.5, 0.9), False)])
 def test_what_gains_nothing_is_not_tried(best, tried):
     racers = [suggest(1, "G", "tile=64"), suggest(2, "H", "all")]

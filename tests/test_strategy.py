@@ -7,6 +7,7 @@ from unittest.mock import Mock
 import pytest
 
 from kdiag.executors.gates.no_op import machine_code
+from kdiag.isolate import Died
 from kdiag.loop.ahead import AskedOnce
 from kdiag.loop.strategy import Strategy, _faster
 from kdiag.planner.tree import from_suggestions
@@ -27,6 +28,20 @@ def test_one_that_can_gain_nothing_does_not_stop_what_comes_after_it():
     assert strategy.next() == hopeful
     strategy.tree = strategy.tree.record("G", "tile=2", "reverted", "slower")
     assert strategy.next() is None
+
+
+def test_one_that_alone_is_worth_a_try_races_beside_its_kind():
+    one, like, other = (
+        replace(
+            suggest(n, name, f"v={n}"), expected_speedup=ExpectedSpeedup(0.9, 1.0, high), proposal=Mock(source=f"s{n}")
+        )
+        for n, (name, high) in enumerate((("E", 1.3), ("E", 1.0), ("H", 1.0)), 1)
+    )
+    bench = Mock(checks=Mock(side_effect=lambda _, of: (Died("crash", "at once"),) * len(of)))
+    arena = Mock(policy=ADAPTIVE, bench=bench, compiler=Mock(path=lambda text: text))
+    strategy = Strategy(arena, "yes", tree=from_suggestions((one, like, other), "memory"))
+    assert strategy.choose(one, Mock(source="p")).winner is one
+    bench.checks.assert_called_once_with("p", ["s1", "s2"])
 
 
 def test_a_trial_is_kept_with_what_it_did_to_the_code():

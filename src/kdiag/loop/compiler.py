@@ -1,5 +1,6 @@
 """Candidate sources on disk, each compiled once."""
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -106,6 +107,12 @@ def of_kernel(compilation: Compilation, kernel: str, before: Compilation = ()) -
         return launches
     others = ", ".join(dict.fromkeys(evidence.kernel for evidence in compilation))
     return CompileFailure("not-launched", f"the workload launches {others} and not {kernel}", kernel)
+
+
+def registers(compilation: Compilation) -> float:
+    """The most registers a thread that a launch takes, infinitely many where the compiler does not say."""
+    known = [] if isinstance(compilation, CompileFailure) else [each.registers for each in compilation]
+    return max((math.inf if each is None else each for each in known), default=math.inf)
 
 
 def in_place(compiler: Compiler, source: str, kernel: str, parent: str) -> Compilation:

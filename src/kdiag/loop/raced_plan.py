@@ -12,7 +12,7 @@ from kdiag.records import ExpectedSpeedup, Standing, Suggestion, architecture
 from kdiag.rules import load_policies
 from kdiag.workload import CommandWorkload, Workload
 
-from .compiler import Compiler
+from .compiler import Compiler, registers
 from .racing import MOST, race
 from .strategy import text_of
 
@@ -53,6 +53,7 @@ def raced(suggestions: Sequence[Suggestion], source: str, compiler: Compiler, be
         lambda of: bench.race(parent, paths(of), policy.slower_pct),
         policy.slower_pct,
         least=1.0,
+        registers=lambda one: registers(compiler.compile_one(text_of(one))),
     )
     if result.died is not None:
         raise KdiagError(f"The race could not be held: {result.died.message}; leave --race out to plan without it.")

@@ -15,12 +15,14 @@ from kdiag.isolate import Died
 from kdiag.planner.search import searches
 from kdiag.records import Standing, Suggestion
 
+ALIKE = 1.005  # a race has no interval, and cannot tell less apart
 SEARCH = 1.02  # what a search has to gain beside others, as every first call pays for it
 MOST = 8  # racers: as many sets of inputs beside each other on a card
 
 Name = tuple[str, str]
 Checking = Callable[[Sequence[Suggestion]], Sequence[Trial | Died]]
 Timing = Callable[[Sequence[Suggestion]], Heat | Died]
+Timed = tuple[int, Sequence[float], Suggestion]
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,17 @@ class Result:
 
 
 def race(
-    racers: Sequence[Suggestion], check: Checking, time: Timing, slower_pct: float, least: float | None = None
+    racers: Sequence[Suggestion],
+    check: Checking,
+    time: Timing,
+    slower_pct: float,
+    least: float | None = None,
+    registers: Callable[[Suggestion], float] = lambda _: 0,
 ) -> Result:
     """Check the racers, then time those that are right, if these are several. `slower_pct` is how much slower a
     configuration may become, `least` the speed-up for which one is tried; without it the fastest is, whatever it gives.
-    Where the timing dies, or all checks do, the first goes on untimed.
+    Of those that are alike the one with the fewest `registers` wins: what comes after needs some. Where the timing dies, or
+    all checks do, the first goes on untimed.
     """
     answers = tuple(zip(racers, check(racers), strict=True))
     dead = [answer for _, answer in answers if isinstance(answer, Died)]
@@ -74,8 +82,9 @@ def race(
         return Result(right[0], died=heat)
     times = zip(heat.rounds, heat.speedups, right, strict=True)
     timed = sorted(times, key=lambda each: (each[0], _place(each[2], each[1], slower_pct)))
-    worth = [racer for _, speedups, racer in timed if least is None or _gains(speedups, slower_pct, least)]
-    won = worth[-1] if worth else None
+    worth = [each for each in timed if least is None or _gains(each[1], slower_pct, least)]
+    won = _winner(worth, slower_pct, registers) if worth else None
+    timed.sort(key=lambda each: each[2] is won)
     ranked, no_gain, beaten = list(left), dict[Name, Closed](), dict[Name, Closed]()
     for rounds, speedups, racer in timed:
         name, mean = racer.pair, statistics.geometric_mean(speedups)
@@ -86,6 +95,17 @@ def race(
         elif won is not None and racer is not won and _replaces(won, racer):
             beaten[name] = Closed("outraced", f"lost a race to {won.variant}: {reason}", mean)
     return Result(won, tuple(ranked), wrong, no_gain=no_gain, beaten=beaten)
+
+
+def _winner(timed: Sequence[Timed], slower_pct: float, registers: Callable[[Suggestion], float]) -> Suggestion:
+    rounds, speedups, fastest = timed[-1]
+    no_slower, best = _place(fastest, speedups, slower_pct)
+    alike = [
+        racer
+        for heat, others, racer in reversed(timed)
+        if heat == rounds and _place(racer, others, slower_pct) >= (no_slower, best / ALIKE)
+    ]
+    return min(alike, key=registers)
 
 
 def _place(racer: Suggestion, speedups: Sequence[float], slower_pct: float) -> tuple[bool, float]:

@@ -35,7 +35,7 @@ from kdiag.workload import CommandWorkload, Workload
 from .ahead import AskedOnce
 from .attempt import Arena, Parent
 from .candidates import NOTHING, PlanRequest, Rounding, permitted, plan, proposed
-from .compiler import in_place
+from .compiler import in_place, registers
 from .experience import Memory
 from .findings import Findings, gather
 from .pairing import Known, with_pairs
@@ -173,8 +173,10 @@ class Strategy:
         """
         bench, path = self.arena.bench, self.arena.compiler.path
         tier = suggestion.tier if self.arena.policy.by_tier else None
-        rivals = [each for each in self.tree.rivals(suggestion) if self._worth(each) and not self._alone(each)]
-        entered = racers(each for each in rivals if tier in (None, each.tier))[:MOST]
+        rivals = [each for each in self.tree.rivals(suggestion) if not self._alone(each) and tier in (None, each.tier)]
+        # What is as good as nothing alone races beside its own kind, or the next forecast would be for one of them.
+        kind = [each for each in rivals if each.optimization == suggestion.optimization and not self._worth(each)]
+        entered = racers([*filter(self._worth, rivals), *kind])[:MOST]
         if len(entered) < 2 or self._alone(suggestion) or not isinstance(bench, Races):
             return Result(suggestion)
 
@@ -192,7 +194,9 @@ class Strategy:
 
         slower_pct = self.arena.policy.slower_pct
         least = NOTHING if self.arena.policy.least_expected_pct is not None else None
-        result = race(entered, check, time, slower_pct, least)
+        result = race(
+            entered, check, time, slower_pct, least, lambda one: registers(self._compiled(text_of(one), parent.source))
+        )
         self.arena.ahead.drop()
         self._close(result.no_gain)
         lost = {each.pair for each in result.standings if each.fate == "lost"}
