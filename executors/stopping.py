@@ -35,7 +35,8 @@ def stop_reason(policy: Policy, iterations: Sequence[Iteration], progress: Progr
     if progress.metric is not None and progress.target is not None and progress.metric >= progress.target:
         return f"target met: {progress.metric:.4g} of {progress.target:.4g}"
     ready = sum(row.verdict == "ready" for row in iterations)  # without a GPU these are all there is
-    return _gains_ended(policy, tried) or _limits_reached(policy, len(tried) + ready, progress)
+    reason = _gains_ended(policy, tried) or _limits_reached(policy, len(tried) + ready, progress)
+    return reason or _time_over(policy, tried, progress)
 
 
 def _gains_ended(policy: Policy, tried: Sequence[Iteration]) -> str | None:
@@ -58,6 +59,13 @@ def _limits_reached(policy: Policy, count: int, progress: Progress) -> str | Non
         return f"as many iterations as are allowed ({policy.max_iterations})"
     if progress.open_candidates == 0:
         return "every candidate has been tried"
+    return None
+
+
+def _time_over(policy: Policy, tried: Sequence[Iteration], progress: Progress) -> str | None:
+    last, least = tried[-1] if tried else None, policy.gaining_pct
+    if least is not None and last and last.verdict == "keep" and reaches(gain_pct(last.timings), least):
+        return None
     if policy.budget_s is not None and progress.elapsed_s >= policy.budget_s:
         return f"the budget of {policy.budget_s:g} s (--budget) is over: {progress.elapsed_s:.0f} s have passed"
     return None

@@ -28,8 +28,8 @@ class Policy:
     change rounding may not make the error larger than so many times the parent's. `failures_in_a_row`: attempts without
     improvement that end the run. `min_headroom_pct`: the least that must be left to gain. `least_expected_pct`: what a
     candidate must be expected to gain at best to be tried. `at_copy_pct`: the share of a copy's bandwidth from which on
-    commands try nothing. `budget_s` limits the run; what an iteration runs is ended after `iteration_s`. `ask_when`: bottlenecks at which a person decides. `target_pct_of_peak`: the
-    rate to reach where the user names none. `by_tier`: try the tiers with the fewest attempts first, not what
+    commands try nothing. `budget_s` limits the run, but for an iteration after one that has gained `gaining_pct`; what an iteration runs is ended
+    after `iteration_s`. `ask_when`: bottlenecks at which a person decides. `target_pct_of_peak`: the rate to reach where the user names none. `by_tier`: try the tiers with the fewest attempts first, not what
     is expected to save most. `sources` by field.
     """
 
@@ -49,6 +49,7 @@ class Policy:
     least_expected_pct: float | None = None
     at_copy_pct: float | None = None
     budget_s: float | None = None
+    gaining_pct: float | None = None
     target_pct_of_peak: float | None = None
     by_tier: bool = False
     sources: Mapping[str, str] = field(default_factory=dict)

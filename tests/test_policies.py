@@ -74,7 +74,9 @@ ROWS = [
     (ADAPTIVE, [1.01], GOING, "keep, later", None),
     (ADAPTIVE, [SLOWER_IN_ONE] * 30, GOING, "revert", None),
     (ADAPTIVE, [1.05], LIMIT, "keep", "at its limit: at most 1.9 % could still be gained"),
-    (ADAPTIVE, [1.05], LATE, "keep", "the budget of 85 s (--budget) is over: 85 s have passed"),
+    (ADAPTIVE, [1.05], LATE, "keep", None),
+    (ADAPTIVE, [1.05, 1.01], LATE, "keep, later", "the budget of 85 s (--budget) is over: 85 s have passed"),
+    (ADAPTIVE, [1.05, 0.97], LATE, "revert", "the budget of 85 s (--budget) is over: 85 s have passed"),
     (ADAPTIVE, [1.05], MET, "keep", "target met: 2010 of 2000"),
 ]
 

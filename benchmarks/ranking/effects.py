@@ -27,7 +27,7 @@ CLAIMS = {
     "J": "variable",
     "K": "1.1 to 1.7 times",
 }
-SURE = 1.01
+UNSURE = 0.005
 Row = tuple[str, Step]
 
 
@@ -65,8 +65,8 @@ def sections(rows: Sequence[Row]) -> Iterator[str]:
 
 def _idle(steps: list[Step]) -> bool:
     """Whether no variant makes a difference, as far as it was timed."""
-    ratios = [each.speedup for step in steps for each in step.timings]
-    return all(0.98 < ratio < 1.02 for ratio in ratios) and {_fate(s) for s in steps if not s.timings} <= {"same"}
+    ratios = [each for step in steps for each in step.speedups]
+    return all(0.98 < ratio < 1.02 for ratio in ratios) and {_fate(s) for s in steps if not s.speedups} <= {"same"}
 
 
 def _line(kernel: str, steps: list[Step]) -> str:
@@ -78,8 +78,7 @@ def _line(kernel: str, steps: list[Step]) -> str:
 
 
 def _told(step: Step) -> str:
-    low, high = min(each.low for each in step.timings), max(each.high for each in step.timings)
-    return f"{step.variant} {step.speedup:.2f}" + (f" [{low:.2f}, {high:.2f}]" if high > SURE * low else "")
+    return f"{step.variant} {step.speedup:.2f}" + (f" ± {step.spread:.1%}" if step.spread > UNSURE else "")
 
 
 def _fate(step: Step) -> str:
@@ -89,9 +88,9 @@ def _fate(step: Step) -> str:
 
 def summary(rows: Sequence[Row]) -> str:
     """How many were timed, and how many of those were faster or slower in every configuration."""
-    timed = [step for _, step in rows if step.timings]
-    faster = sum(min(each.low for each in step.timings) > 1.02 for step in timed)
-    slower = sum(max(each.high for each in step.timings) < 0.98 for step in timed)
+    timed = [step for _, step in rows if step.speedups]
+    faster = sum(min(step.speedups) > 1.02 * (1 + step.spread) for step in timed)
+    slower = sum(max(step.speedups) < 0.98 * (1 - step.spread) for step in timed)
     return (
         f"{len(rows)} candidates, {len(timed)} timed: {faster} were more than 2 % faster in every configuration, "
         f"{slower} more than 2 % slower in every one."

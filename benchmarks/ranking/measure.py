@@ -31,14 +31,15 @@ from kdiag.isolate import Died
 from kdiag.loop import headroom
 from kdiag.loop.compiler import Compiler, launches_of, of_kernel
 from kdiag.loop.findings import choose_kernel
-from kdiag.records import Compilation, CompileFailure, ConfigurationTiming, Gpu, Proposal, architecture
+from kdiag.records import Compilation, CompileFailure, Gpu, Proposal, architecture
 from kdiag.rules.load_metric_sets import counters, parse_capability
 from kdiag.workload import Workload, source_hash
 
 CHECKED_AT_ONCE, TIMED_AT_ONCE = 12, 10
 SEARCH_S = 120.0  # for all configurations of all searches to compile
 CHECK_S = 60.0  # an edit that tunes at its first call may take longer; it then counts as one that gave no answer
-Outcome = tuple[str, tuple[ConfigurationTiming, ...]]  # as in `Step`
+Outcome = tuple[str, tuple[float, ...], float]  # as in `Step`
+UNTIMED = (), 0.0
 
 
 def measure(folder: Path, gpu: Gpu, scratch: Path) -> KernelSteps:
@@ -80,7 +81,7 @@ def steps_on(source: str, kernel: str, compiler: Compiler) -> tuple[Step, ...]:
     for made, text in offers:
         reason = _stopped(of_kernel(compiled[source_hash(text)], kernel, everything), seen, made)
         if reason:
-            found.setdefault(text, (reason, ()))
+            found.setdefault(text, (reason, *UNTIMED))
     found |= timed([text for _, text in offers if text not in found], source, compiler)
     return tuple(Step(made.variant.optimization, made.variant.name, *found[text]) for made, text in offers)
 
@@ -102,7 +103,7 @@ def timed(texts: Sequence[str], source: str, compiler: Compiler) -> dict[str, Ou
     compile_searches(workload, sources, SEARCH_S)
     requests = [TrialRequest(workload, Source.of(parent), each) for each in sources]
     wrong = map(_wrong, isolate.run_all(check, requests, at_once=CHECKED_AT_ONCE, timeout_s=CHECK_S))
-    found: dict[str, Outcome] = {text: (reason, ()) for text, reason in zip(texts, wrong, strict=True) if reason}
+    found: dict[str, Outcome] = {text: (reason, *UNTIMED) for text, reason in zip(texts, wrong, strict=True) if reason}
     right = [text for text in texts if text not in found]
     for first in range(0, len(right), TIMED_AT_ONCE):
         found |= _race(workload, parent, right[first : first + TIMED_AT_ONCE], compiler.path)
@@ -120,9 +121,9 @@ def _race(workload: Workload, parent: Path, group: Sequence[str], path: Callable
     request = RaceRequest(workload, Source.of(parent), tuple(Source.of(path(text)) for text in group))
     answer = isolate.run(race, request, timeout_s=120.0)
     if not isinstance(answer, Died):
-        return {text: ("timed", timings) for text, timings in zip(group, answer, strict=True)}
+        return {text: ("timed", *each) for text, each in zip(group, answer, strict=True)}
     if len(group) == 1:
-        return {group[0]: (f"crash: {answer.message}", ())}
+        return {group[0]: (f"crash: {answer.message}", *UNTIMED)}
     alone = (_race(workload, parent, [text], path) for text in group)
     return {text: outcome for one in alone for text, outcome in one.items()}
 

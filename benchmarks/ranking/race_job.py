@@ -7,7 +7,6 @@ from kdiag.executors.bench import Source
 from kdiag.executors.correctness.judging import label
 from kdiag.executors.device_timing import Budget, Flush, interleaved
 from kdiag.executors.paired_statistics import timing
-from kdiag.records import ConfigurationTiming
 from kdiag.workload import Workload
 
 
@@ -21,8 +20,8 @@ class RaceRequest:
     seconds: float = 0.8
 
 
-def race(request: RaceRequest) -> tuple[tuple[ConfigurationTiming, ...], ...]:
-    """For every candidate its timing in each configuration."""
+def race(request: RaceRequest) -> tuple[tuple[tuple[float, ...], float], ...]:
+    """For every candidate its speed-up in each configuration, and the spread of these, as in `Step`."""
     sources = (request.parent, request.parent, *request.candidates)
     workload, modules = device_jobs.versions(request.workload, sources)
     flush, rows = Flush(), []
@@ -30,4 +29,7 @@ def race(request: RaceRequest) -> tuple[tuple[ConfigurationTiming, ...], ...]:
         arms = device_jobs.arms(workload, modules, config)
         parent, twin, *others = interleaved(arms, Budget(seconds=request.seconds), flush)
         rows.append([timing(label(config), parent, twin, candidate) for candidate in others])
-    return tuple(zip(*rows, strict=True))
+    return tuple(
+        (tuple(each.speedup for each in one), max((each.high - each.low) / 2 / each.speedup for each in one))
+        for one in zip(*rows, strict=True)
+    )

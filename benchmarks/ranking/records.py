@@ -2,7 +2,6 @@
 
 import json
 import lzma
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import geometric_mean
@@ -15,26 +14,29 @@ from kdiag.codec import decode, encode
 from kdiag.executors.bench import Baseline
 from kdiag.loop.compiler import Compiler
 from kdiag.loop.findings import Findings, gather
-from kdiag.records import ConfigurationTiming, Observations
+from kdiag.records import Observations
 
 ROOT = Path(__file__).parents[2]
-ENDS = ("low", "high")
+DIGITS = {"spread": 1, "observed": 3}
 EXAMPLES = ("softmax", "rms_norm", "matmul_bf16", "matmul_fp32", "vector_add")
 
 
 @dataclass(frozen=True)
 class Step:
-    """One applicable step. `outcome` is "timed", or why it was not; `timings` stand beside the unedited kernel."""
+    """One applicable step. `outcome` is "timed", or why it was not; `speedups` over the unedited kernel by configuration,
+    `spread` the widest half of their intervals, as a share.
+    """
 
     optimization: str
     variant: str
     outcome: str
-    timings: tuple[ConfigurationTiming, ...] = ()
+    speedups: tuple[float, ...] = ()
+    spread: float = 0.0
 
     @property
     def speedup(self) -> float | None:
         """The geometric mean over configurations, None for a step that was not timed."""
-        return geometric_mean(timing.speedup for timing in self.timings) if self.timings else None
+        return geometric_mean(self.speedups) if self.speedups else None
 
 
 @dataclass(frozen=True)
@@ -80,17 +82,11 @@ def folders() -> list[Path]:
 
 
 def write(path: Path, measured: Measurements) -> None:
-    """Write as columns of few digits, compressed if the name ends in .xz. Left out are sentences after an outcome's first,
-    and a candidate's time, which nobody asks for: `read` takes it for the parent's over the speed-up. An interval is
-    written as shares of the speed-up.
-    """
+    """Write as columns of few digits, compressed if the name ends in .xz. Sentences after an outcome's first are left out."""
     measured = replace(measured, kernels=tuple(map(_first_sentences, measured.kernels)))
-    brief = _brief(encode(measured))
-    for timing in _timings(brief):
-        timing |= {end: round(timing[end] / timing["speedup"], 3) for end in ENDS}
-        timing["noise_floor"] = float(f"{timing['noise_floor']:.1g}")
-    text = json.dumps(column([brief]), separators=(",", ":")).encode()
-    path.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME) if path.suffix == ".xz" else text)
+    text = json.dumps(column([_brief(encode(measured))]), separators=(",", ":")).encode()
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 2, "pb": 0}]
+    path.write_bytes(lzma.compress(text, check=lzma.CHECK_CRC32, filters=filters) if path.suffix == ".xz" else text)
 
 
 def _first_sentences(found: KernelSteps) -> KernelSteps:
@@ -98,11 +94,9 @@ def _first_sentences(found: KernelSteps) -> KernelSteps:
 
 
 def _brief(value: Any, digits: int = 4) -> Any:
-    """The value without long texts and digits that say nothing: but for the speed-up three of a timing."""
+    """The value without long texts and digits that say nothing."""
     if isinstance(value, dict):
-        fewer = {"timings": 3, "speedup": 4}
-        kept = {n: "" if n in ("text", "reason") else v for n, v in value.items() if n != "candidate_ms"}
-        return {n: _brief(v, fewer.get(n, digits)) for n, v in kept.items()}
+        return {n: "" if n in ("text", "reason") else _brief(v, DIGITS.get(n, digits)) for n, v in value.items()}
     if isinstance(value, list):
         return [_brief(item, digits) for item in value]
     return float(f"{value:.{digits}g}") if isinstance(value, float) else value
@@ -111,11 +105,4 @@ def _brief(value: Any, digits: int = 4) -> Any:
 def read(path: Path) -> Measurements:
     data = path.read_bytes()
     (measured,) = rows(json.loads(lzma.decompress(data) if path.suffix == ".xz" else data))
-    for timing in _timings(measured):
-        timing |= {end: timing[end] * timing["speedup"] for end in ENDS}
-        timing["candidate_ms"] = timing["parent_ms"] / timing["speedup"]
     return decode(Measurements, measured)
-
-
-def _timings(measured: Any) -> Iterator[dict[str, Any]]:
-    return (each for kernel in measured["kernels"] for step in kernel["steps"] for each in step["timings"])

@@ -13,7 +13,7 @@ import argparse
 import math
 import statistics
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +21,9 @@ from ranking.records import KernelSteps, Measurements, read
 
 from kdiag.loop import headroom
 from kdiag.loop.candidates import PlanRequest, plan
-from kdiag.loop.racing import MOST, SEARCH
+from kdiag.loop.compiler import registers
+from kdiag.loop.racing import MOST, SEARCH, winner
+from kdiag.loop.strategy import text_of
 from kdiag.planner.order import tier_order
 from kdiag.planner.search import racers, searches
 from kdiag.records import Diagnosis, Suggestion
@@ -68,7 +70,11 @@ def scores(found: KernelSteps, scratch: Path) -> dict[str, Score]:
     listed.sort(key=lambda s: (s.optimization, offers.index(s.pair)))
     tiers = tier_order(diagnosis)
     orders = {"playbook": listed, "tiers": sorted(listed, key=lambda s: tiers.index(s.tier))}
-    orders = {"kdiag": suggested, "kdiag, raced": _raced(racing, measured), **orders}
+
+    def taken(suggestion: Suggestion) -> float:
+        return registers(found.findings(scratch)[1].compile_one(text_of(suggestion)))
+
+    orders = {"kdiag": suggested, "kdiag, raced": _raced(racing, measured, taken), **orders}
     return {name: score(order, measured) for name, order in orders.items()}
 
 
@@ -110,15 +116,18 @@ def _applicable(order: Order) -> list[Suggestion]:
     return [s for s in order if s.applicable]
 
 
-def _raced(order: Order, measured: Mapping[tuple[str, str], float]) -> list[Suggestion]:
-    """The order after `kdiag auto` has raced those that lead: the fastest of them first."""
+def _raced(
+    order: Order, measured: Mapping[tuple[str, str], float], taken: Callable[[Suggestion], float]
+) -> list[Suggestion]:
+    """The order after `kdiag auto` has raced those that lead: the winner first."""
     tried = [s for s in order if s.pair in measured]
     least = load_policies.load("adaptive").least_expected_pct or 0.0
     worth = racers(s for s in tried if s.expected_speedup.high >= 1 + least / 100)
     field = worth[:MOST] or tried[:1]
-    return sorted(field, key=lambda s: -measured[s.pair] / (SEARCH if s.optimization in searches() else 1)) + [
-        s for s in order if s not in field
-    ]
+    field.sort(key=lambda s: measured[s.pair] / (SEARCH if s.optimization in searches() else 1))
+    first = winner([(0, (measured[s.pair],), s) for s in field], 2.0, taken) if field else None
+    field.sort(key=lambda s: s is first)
+    return field[::-1] + [s for s in order if s not in field]
 
 
 def summary(rows: Sequence[Score]) -> str:

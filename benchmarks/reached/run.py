@@ -99,7 +99,7 @@ def _sweep(original: str, known: KernelSteps, pairs: bool, compiler: Compiler) -
         names = space(original, known.kernel, compiler)
         found = {text: (names[text], one) for text, one in timed(list(names), original, compiler).items()}
     else:
-        steps = {(step.optimization, step.variant): (step.outcome, step.timings) for step in known.steps}
+        steps = {(step.optimization, step.variant): (step.outcome, step.speedups, step.spread) for step in known.steps}
         for made, text in offered(original, known.kernel, compiler):
             pair = (made.variant.optimization, made.variant.name)
             if pair in steps:
@@ -113,7 +113,7 @@ def _sweep(original: str, known: KernelSteps, pairs: bool, compiler: Compiler) -
 
 def _gain(outcome: Outcome) -> float:
     """The mean speed-up of what was timed and makes no configuration slower; else 0."""
-    speedups = [timing.speedup for timing in outcome[1]]
+    speedups = outcome[1]
     return statistics.geometric_mean(speedups) if speedups and min(speedups) > 1 / 1.02 else 0.0
 
 

@@ -15,7 +15,7 @@ from kdiag.isolate import Died
 from kdiag.planner.search import searches
 from kdiag.records import Standing, Suggestion
 
-ALIKE = 1.005  # a race has no interval, and cannot tell less apart
+ALIKE = 1.01  # a race has no interval, and cannot tell less apart
 SEARCH = 1.02  # what a search has to gain beside others, as every first call pays for it
 MOST = 8  # racers: as many sets of inputs beside each other on a card
 
@@ -83,7 +83,7 @@ def race(
     times = zip(heat.rounds, heat.speedups, right, strict=True)
     timed = sorted(times, key=lambda each: (each[0], _place(each[2], each[1], slower_pct)))
     worth = [each for each in timed if least is None or _gains(each[1], slower_pct, least)]
-    won = _winner(worth, slower_pct, registers) if worth else None
+    won = winner(worth, slower_pct, registers) if worth else None
     timed.sort(key=lambda each: each[2] is won)
     ranked, no_gain, beaten = list(left), dict[Name, Closed](), dict[Name, Closed]()
     for rounds, speedups, racer in timed:
@@ -97,7 +97,8 @@ def race(
     return Result(won, tuple(ranked), wrong, no_gain=no_gain, beaten=beaten)
 
 
-def _winner(timed: Sequence[Timed], slower_pct: float, registers: Callable[[Suggestion], float]) -> Suggestion:
+def winner(timed: Sequence[Timed], slower_pct: float, registers: Callable[[Suggestion], float]) -> Suggestion:
+    """Of what was timed, the last one the fastest: that, or what is alike and leaves more registers."""
     rounds, speedups, fastest = timed[-1]
     no_slower, best = _place(fastest, speedups, slower_pct)
     alike = [
@@ -105,7 +106,7 @@ def _winner(timed: Sequence[Timed], slower_pct: float, registers: Callable[[Sugg
         for heat, others, racer in reversed(timed)
         if heat == rounds and _place(racer, others, slower_pct) >= (no_slower, best / ALIKE)
     ]
-    return min(alike, key=registers)
+    return min(alike, key=lambda one: (one.optimization in searches(), registers(one)))
 
 
 def _place(racer: Suggestion, speedups: Sequence[float], slower_pct: float) -> tuple[bool, float]:

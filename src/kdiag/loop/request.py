@@ -81,6 +81,7 @@ def policy_of(request: Request) -> Policy:
     return replace(
         policy,
         budget_s=policy.budget_s if request.budget is None else request.budget,
+        gaining_pct=policy.gaining_pct if request.budget is None else None,
         max_iterations=request.goal.max_iterations or policy.max_iterations,
         ask_when=() if request.continue_anyway else policy.ask_when,
         stop_on_small_gain=policy.stop_on_small_gain and not request.continue_anyway,
