@@ -15,6 +15,7 @@ from kdiag.codec import decode, encode
 from kdiag.errors import KdiagError, UsageError
 from kdiag.isolate import Died
 from kdiag.records import Gpu, Scalar
+from kdiag.workload import source_hash
 
 from .bench import Baseline, Bench, Counters, Heat, Races, Samples, Source, Trial
 
@@ -32,7 +33,7 @@ Given = TypeVar("Given", bound=Answer | None)
 Measured = TypeVar("Measured", Baseline, Counters, Heat, Trial)
 KINDS: tuple[type[Answer], ...] = (Asked, Gpu, Baseline, Counters, Heat, Trial, Died)
 NO_RACES = Died("error", "candidates are timed one at a time here")
-ANSWERS = {kind.__name__: kind for kind in KINDS}
+ANSWERS = {kind.__name__: kind for kind in (*KINDS, type(None))}
 
 
 @dataclass(frozen=True)
@@ -102,10 +103,9 @@ class ReplayBench:
         for number, line in enumerate(lines, 1):
             try:
                 row = json.loads(line)
-                kind = ANSWERS.get(row["type"])
-                answer = decode(kind, row["answer"]) if kind is not None else None
-                self._answers.setdefault(row["key"], []).append(answer)
-            except (ValueError, KeyError, TypeError) as error:
+                kind = ANSWERS[row["type"]]
+                self._answers.setdefault(row["key"], []).append(decode(kind, row["answer"]))
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise UsageError(f"Line {number} of {self.path} is not a recorded answer: {error}.") from None
 
     @property
@@ -114,8 +114,8 @@ class ReplayBench:
         answer = next(iter(self._answers.get("asked", ())), None)
         return answer if isinstance(answer, Asked) else None
 
-    def begins_with(self, source: Path) -> bool:
-        return _key("baseline", source) in self._answers
+    def begins_with(self, source: str) -> bool:
+        return f"baseline {source_hash(source)}" in self._answers
 
     def gpu(self) -> Gpu | None:
         answer = self._next("gpu", "the GPU")
@@ -151,7 +151,8 @@ class ReplayBench:
 
     def _ask(self, kind: type[Measured], key: str, what: str) -> Measured | Died:
         answer = self._next(key, what)
-        assert isinstance(answer, (kind, Died))
+        if not isinstance(answer, (kind, Died)):
+            raise KdiagError(f"{self.path} answers {what} with something else; record the run again.")
         return answer
 
     def _never(self, kind: str) -> Died | None:
@@ -162,7 +163,10 @@ class ReplayBench:
     def _next(self, key: str, what: str) -> Answer | None:
         answers = self._answers.get(key)
         if not answers:
-            raise KdiagError(f"{self.path} holds no record of {what}; record the run again on a GPU machine.")
+            raise KdiagError(
+                f"{self.path} holds no record of {what}: this run asks what the recorded one did not. Leave out policy and target, or "
+                "record the run again on a GPU machine."
+            )
         return answers.pop(0) if len(answers) > 1 else answers[0]
 
 

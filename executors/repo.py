@@ -54,7 +54,11 @@ def current_source(worktree: Worktree) -> str:
 
 def source_at(worktree: Worktree, commit: str) -> str:
     """The text of the target in that commit, with the line ends that a checkout gives it."""
-    return tell(worktree.path, "cat-file", "--filters", f"{commit}:{worktree.target.as_posix()}")
+    return source_in(worktree.path, commit, worktree.target.as_posix())
+
+
+def source_in(folder: Path, commit: str, target: str) -> str:
+    return tell(folder, "cat-file", "--filters", f"{commit}:{target}")
 
 
 def write(worktree: Worktree, source: str) -> None:

@@ -24,7 +24,7 @@ _SUMMARY = re.compile(r"^=+ ERROR SUMMARY: (\d+) error", re.MULTILINE)
 
 def unavailable(_: Path) -> GateRecord:
     """For runs without a Python workload or a GPU of their own."""
-    return GateRecord(GATE, "could-not-run", "it needs a Python workload and a GPU")
+    return GateRecord(GATE, "could-not-run", "it needs a Python workload and a GPU, not a recording")
 
 
 @dataclass

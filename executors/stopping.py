@@ -9,6 +9,8 @@ from kdiag.rules.load_policies import Policy
 
 from .decide import gain_pct, reaches
 
+TARGET_MET = "target met"
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -33,7 +35,7 @@ def stop_reason(policy: Policy, iterations: Sequence[Iteration], progress: Progr
     """Why the run ends here, or None if it goes on."""
     tried = attempts(iterations)
     if progress.metric is not None and progress.target is not None and progress.metric >= progress.target:
-        return f"target met: {progress.metric:.4g} of {progress.target:.4g}"
+        return f"{TARGET_MET}: {progress.metric:.4g} of {progress.target:.4g}"
     ready = sum(row.verdict == "ready" for row in iterations)  # without a GPU these are all there is
     reason = _gains_ended(policy, tried) or _limits_reached(policy, len(tried) + ready, progress)
     return reason or _time_over(policy, tried, progress)

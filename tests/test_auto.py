@@ -57,8 +57,10 @@ def test_the_results_table_is_that_of_the_journal(softmax):
 
 def test_resumed_at_its_end_it_asks_for_nothing(softmax, capsys):
     made, summary = softmax
-    code, again = auto(made, capsys, "--resume", str(made.run_dir), *SOFTMAX)
-    assert (code, again["speedup"], again["stop_reason"][:11]) == (0, summary["speedup"], "target met:")
+    for recording in (SOFTMAX, ()):  # also where nothing can be measured
+        code, again = auto(made, capsys, "--resume", str(made.run_dir), *recording)
+        assert (code, again["speedup"], again["stop_reason"][:11]) == (0, summary["speedup"], "target met:")
+    assert not (made.run_dir / "patches").exists()
 
 
 @pytest.fixture
@@ -95,6 +97,18 @@ def test_without_a_gpu_candidates_are_compiled_patches(tmp_path, capsys):
     assert "H: 1 ready for a GPU" in said.out
     assert sorted((made.run_dir / "patches").iterdir()) == patches
     assert made.fingerprint() == before
+
+
+@pytest.mark.usefixtures("two_edits")
+def test_without_a_gpu_what_waits_for_a_word_is_named_and_a_wrong_kernel_is_refused(tmp_path, capsys, notes):
+    made = project(tmp_path, "softmax")
+    workload = made.root / "workload.py"
+    workload.write_text(workload.read_text().replace("def tolerance", "def _tolerance"))
+    assert [row["optimization"] for row in finished(made, capsys)["iterations"]] == ["hints"]
+    assert notes[-1].startswith("not tried: H: it changes rounding")
+    workload.write_text(workload.read_text().replace("return torch.softmax(", "return torch.log_softmax("))
+    code, answer = auto(made, capsys, "--run-dir", str(tmp_path / "wrong"))
+    assert (code, "The unedited kernel is wrong on the CPU in" in answer["stderr"]) == (1, True)
 
 
 @pytest.mark.usefixtures("two_edits")

@@ -127,6 +127,20 @@ def test_what_stops_a_run_is_one_sentence(tmp_path, capsys, monkeypatch):
     assert "softmax.py has changes that are not committed" in said("--run-dir", str(tmp_path / "dirty"))
 
 
+@pytest.mark.usefixtures("device")
+def test_what_somebody_wrote_meanwhile_is_not_lost(tmp_path, capsys):
+    made = made_in(tmp_path)
+    assert auto(made, capsys)[0] == 0
+    target = made.run_dir / "worktree" / "softmax.py"
+    mine = f"{target.read_text()}# mine\n"
+    target.write_text(mine)
+    assert [auto(made, capsys, "--resume", str(made.run_dir))[0] for _ in range(2)] == [0, 0]
+    (copy,) = made.run_dir.glob("yours-*")
+    assert copy.read_text() == mine
+    code, answer = auto(made, capsys, "--resume", str(made.run_dir), "--record", str(target))
+    assert (code, "exists; remove it" in answer["stderr"]) == (2, True)
+
+
 WHY = "a enables b."
 
 

@@ -236,8 +236,11 @@ def test_a_ready_candidate_that_was_measured_no_longer_waits():
     measured = IterationDone(replace(READY, n=4, verdict="revert"))
     again = (*EVENTS, Resumed(None, "0.1.0", "later"))
     assert READY in state(again).iterations
-    run = state((*again, Resumed("NVIDIA H200", "0.1.0", "later"), measured))
+    begun = (*again, Resumed("NVIDIA H200", "0.1.0", "later", {"exact": True, "policy": "tilegym"}))
+    assert READY in state(begun).iterations, "nothing has been measured yet"
+    run = state((*begun, measured))
     assert [row.n for row in run.iterations] == [0, 1, 2, 4]
+    assert (run.start.policy, run.start.options) == ("tilegym", {**START.options, "exact": True, "policy": "tilegym"})
 
 
 def test_before_anything_was_kept_the_base_is_best():

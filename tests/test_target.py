@@ -65,6 +65,7 @@ def test_an_unknown_amount_of_work_is_an_error_only_where_a_target_is_named():
         ("target_metric = 'ms'", "is no target"),
         ("goal = 1", "may have target_metric"),
         ("target_value = 0", "above 0"),
+        ("target_value = inf", "not finite"),
         ("target_pct_of_peak = 101", "above 100"),
     ],
 )
@@ -113,4 +114,4 @@ def test_who_is_asked_sees_the_figures_what_was_tried_and_how_to_go_on():
     assert "tail-effect, score 70%:\n    sm__cycles_active.min 0.25 of max\n    1 wave" in text
     assert "want of a figure: barrier" in text
     assert "1 B grid=sms: revert 0.980x, slower in a" in text
-    assert "kdiag auto --resume '/runs/a b' --continue-anyway" in text
+    assert "kdiag auto --resume '/runs/a b' --yes --continue-anyway" in text

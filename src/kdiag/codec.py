@@ -58,7 +58,7 @@ def _decode(hint: Any, value: object, where: str) -> Any:
     if is_dataclass(hint):
         return _decode_record(hint, value, where)
     fits = value in get_args(hint) if origin is Literal else hint is object or type(value) is hint
-    if hint is float and type(value) is int:
+    if hint is float and type(value) is int and abs(value) < 10**300:
         return float(value)
     return value if fits or (hint is type(None) and value is None) else _refuse(hint, value, where)
 

@@ -48,11 +48,12 @@ class Start:
 
 @dataclass(frozen=True)
 class Resumed:
-    """A run went on after it had stopped or was killed, perhaps on another machine."""
+    """A run went on after it had stopped or was killed, perhaps on another machine, with `options` as in `Start`."""
 
     gpu: str | None
     version: str
     time: str
+    options: Mapping[str, Scalar] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

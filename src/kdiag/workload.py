@@ -8,6 +8,7 @@ import ast
 import hashlib
 import importlib.util
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ from .package_copy import PackageCopy, member_of
 
 Item = TypeVar("Item")
 
+NAMES_KERNEL = re.compile(rb"^(\xef\xbb\xbf)?KERNEL_FILE\s*=", re.MULTILINE)
 REQUIRED = ("configs", "make_inputs", "run", "reference", "bytes_moved", "flops")
 
 
@@ -88,9 +90,11 @@ def read(path: Path) -> Workload | CommandWorkload:
 
 def named(what: Path, workload: Path | None) -> tuple[Path, Workload | CommandWorkload | None]:
     """The kernel file that a path is or, as a workload, names; and the workload, as `of_kernel_file` finds it."""
-    if workload is None and is_workload(what):
+    if is_workload(what):
         found = read(what)
-        return found.kernel_file, found
+        if workload is None:
+            return found.kernel_file, found
+        what = found.kernel_file
     return what, of_kernel_file(what, workload)
 
 
@@ -112,10 +116,15 @@ def of_kernel_file(kernel_file: Path, named: Path | None) -> Workload | CommandW
 
 
 def written(workload: Workload | CommandWorkload, folder: Path) -> Workload | CommandWorkload:
-    """The workload in a file: commands that have none (their path is the kernel file) become `folder/kdiag.toml`."""
+    """The workload in a file: commands that have none (their path is the kernel file) become `folder/kdiag.toml`.
+
+    Raises UsageError if that exists.
+    """
     if isinstance(workload, Workload) or workload.path != workload.kernel_file:
         return workload
     path = folder / "kdiag.toml"
+    if path.exists():
+        raise UsageError(f"{path} would be written over; remove it, or choose another --run-dir.")
     lines = [f"kernel = {json.dumps(str(workload.kernel_file), ensure_ascii=False)}"]
     for section, command in (("test", workload.test), ("bench", workload.bench)):
         lines += ["", f"[{section}]", f"command = {json.dumps(command, ensure_ascii=False)}"]
@@ -126,9 +135,7 @@ def written(workload: Workload | CommandWorkload, folder: Path) -> Workload | Co
 
 def is_workload(path: Path) -> bool:
     """Whether the path is a workload by its form: a folder, a .toml, or a file that names its KERNEL_FILE."""
-    if path.suffix == ".toml" or path.is_dir():
-        return True
-    return any(line.startswith("KERNEL_FILE") for line in read_source(path).splitlines())
+    return path.suffix == ".toml" or path.is_dir() or bool(NAMES_KERNEL.search(path.read_bytes()))
 
 
 def _read_toml(path: Path) -> Workload | CommandWorkload:
@@ -156,10 +163,9 @@ def _string(path: Path, table: dict[str, object], key: str) -> str:
 def _command(path: Path, table: dict[str, object], section: str) -> tuple[str, ...]:
     entry = table.get(section)
     command = entry.get("command") if isinstance(entry, dict) else None
-    if isinstance(command, str) and command.strip():
-        return ("bash", "-c", command)
-    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
-        return tuple(command)
+    words = ["bash", "-c", command] if isinstance(command, str) and command.strip() else command
+    if isinstance(words, list) and words and all(isinstance(word, str) and "\0" not in word for word in words):
+        return tuple(words)
     raise WorkloadError(f'{path} needs [{section}] command = "...", a shell line or a list of words.')
 
 

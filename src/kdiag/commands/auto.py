@@ -156,7 +156,7 @@ def _summary(run: Run, header: RunHeader, reason: str) -> RunSummary:
     if run.files.results.is_file() and run.arena.bench is not None:
         files |= {"results": str(run.files.results), "log": str(run.files.log)}
     hint = ""
-    if run.files.patches.is_dir():
+    if run.files.patches.is_dir() and run.arena.bench is None:
         files["patches"] = str(run.files.patches)
         hint = f"With a GPU: {_resumption(run)}"
     tree = run.strategy.tree
@@ -165,5 +165,5 @@ def _summary(run: Run, header: RunHeader, reason: str) -> RunSummary:
 
 
 def _resumption(run: Run) -> str:
-    replay = f" --replay {shlex.quote(str(run.request.replay))}" if run.request.replay else ""
+    replay = f" --replay {shlex.quote(str(run.request.replay.resolve()))}" if run.request.replay else ""
     return f"kdiag auto --resume {shlex.quote(str(run.journal.path.parent))}{replay} --yes"

@@ -74,6 +74,8 @@ def command(
     """
     if exact and allow_rounding:
         raise UsageError("--exact and --allow-rounding contradict each other; give one of them.")
+    if brief_file is not None and brief_file.suffix in (".py", ".toml"):
+        raise UsageError(f"--brief writes text over {brief_file}; name a .md or .json file.")
     if run is not None and brief_file is None:
         raise UsageError("--run is for the brief; add --brief FILE, or leave it out.")
     tried = () if run is None else state(read_journal(run / "journal.jsonl")).iterations

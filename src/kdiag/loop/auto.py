@@ -39,7 +39,8 @@ from .target import described, goal
 class Run:
     """A run in progress. The worktree holds the best verified source whenever no candidate is being tried.
 
-    `limit` says why nothing that is left is worth the minutes that a candidate takes by commands.
+    `limit` says why nothing that is left is worth the minutes that a candidate takes by commands, `over` why the run had come to
+    its end before, where nothing is measured now.
     """
 
     arena: Arena
@@ -52,6 +53,7 @@ class Run:
     iterations: list[Iteration] = field(default_factory=list)
     final: tuple[ConfigurationTiming, ...] = ()
     limit: str | None = None
+    over: str = ""
     reached: Reached = field(init=False)
     files: RunFiles = field(init=False)
     strategy: Strategy = field(init=False)
@@ -71,8 +73,12 @@ class Run:
             if self.arena.bench is not None:
                 self._take_baseline()
                 repo.revert(self.arena.worktree)  # commands measured the original there
+            else:
+                baseline.emulate(self.arena, self.original)
             ended = None if self.request.resume is None else self.reached.stop(self.iterations, 1)
-            reason = ended or self._search(self._replan(source))
+            reason = self.over or ended or self._search(self._replan(source))
+            if waiting := self.strategy.waiting():
+                self.terminal.on_note(waiting)
             best, checked = last_check(self.arena, self.original, self.iterations, self.terminal.on_note)
             for row in checked:
                 self._amend(row)

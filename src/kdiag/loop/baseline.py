@@ -7,11 +7,13 @@ from kdiag.errors import KdiagError
 from kdiag.executors.bench import Baseline, Counters, Trial
 from kdiag.executors.gates.correctness import correctness
 from kdiag.isolate import Died
-from kdiag.records import ConfigurationTiming, Iteration, Observations
+from kdiag.records import ConfigurationTiming, EmulatedSource, Iteration, Observations
 from kdiag.workload import CommandWorkload
 
 from .attempt import Arena
 from .spent import waiting
+
+CURE = "correct the kernel, the reference or the tolerance first"
 
 
 @waiting("baseline")
@@ -26,11 +28,18 @@ def measure(arena: Arena, original: str) -> Baseline:
         return answer
     else:
         wrong = next(check for check in answer.checks if not check.passed)
-        cure = "correct the kernel, the reference or the tolerance first"
-        reason, problem = wrong.reason, f"is wrong in {wrong.configuration} ({wrong.reason}); {cure}."
+        reason, problem = wrong.reason, f"is wrong in {wrong.configuration} ({wrong.reason}); {CURE}."
     if isinstance(arena.compiler.workload, CommandWorkload) and arena.bench.gpu() is None:
         raise KdiagError(f"torch finds no GPU here, which the commands probably need; they say: {reason}.")
     raise KdiagError(f"The unedited kernel {problem}")
+
+
+def emulate(arena: Arena, original: str) -> None:
+    """Where there is no GPU: raise KdiagError if the unedited kernel is wrong on the CPU."""
+    (found,) = arena.emulator.emulate([original])
+    for case, ran in found.ran.items() if isinstance(found, EmulatedSource) else ():
+        if not case.perturbation and not ran.check.passed:
+            raise KdiagError(f"The unedited kernel is wrong on the CPU in {case} ({ran.check.reason}); {CURE}.")
 
 
 def row(answer: Baseline) -> Iteration:

@@ -24,6 +24,7 @@ AT_ONCE = 6  # candidates compiled in one go
 NOTHING = 1.01  # nobody waits for a compiler for less
 # Of those that might come first, racers apart; half a second each where they do not spill. More where loops decide.
 MOST_COMPILED = 12
+WAITS = "it changes rounding: it waits for --allow-rounding or for a workload that declares a tolerance"
 TIE = 0.97  # priors are not known to better than a few percent
 
 
@@ -143,8 +144,7 @@ def permitted(suggestions: tuple[Suggestion, ...], rounding: Rounding) -> tuple[
     """The suggestions, those closed that change rounding where nobody has allowed that."""
     if rounding != "ask":
         return suggestions
-    why_not = "it changes rounding: it waits for --allow-rounding or for a workload that declares a tolerance"
     return tuple(
-        replace(s, applicable=False, why_not=s.why_not or why_not) if s.safety == "changes-rounding" else s
+        replace(s, applicable=False, why_not=s.why_not or WAITS) if s.safety == "changes-rounding" else s
         for s in suggestions
     )

@@ -54,12 +54,20 @@ def completed(request: Request) -> Request:
     a `[target]` that says something else.
     """
     if request.resume is not None:
-        if request.tilegym or request.test or request.bench:
-            raise UsageError("--resume takes tests and benchmark from the run; leave them out.")
+        if request.tilegym or request.test or request.bench or request.run_dir:
+            raise UsageError("--resume takes tests, benchmark and --run-dir from the run; leave them out.")
         start = run_state.state(journal.read(request.resume / "journal.jsonl")).start
         workload, kernel = request.workload or Path(start.workload), request.kernel or start.kernel
         request = replace(request, earlier=start, workload=workload, kernel=kernel)
         request = _as_before(request, start.policy, start.options)
+        before = start.options
+        budget = before.get("budget") if request.budget is None else request.budget
+        request = replace(
+            request,
+            continue_anyway=request.continue_anyway or before.get("continue_anyway") is True,
+            no_experience=request.no_experience or before.get("no_experience") is True,
+            budget=budget if isinstance(budget, float) else None,
+        )
     if request.replay is not None and (asked := ReplayBench(request.replay).asked) is not None:
         request = _as_before(request, asked.policy, asked.target)
     goal = request.goal.over(from_toml(request.workload))

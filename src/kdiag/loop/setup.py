@@ -1,5 +1,6 @@
 """Sets a run up or takes it up again: workload, worktree, journal, bench."""
 
+import contextlib
 import os
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -17,8 +18,9 @@ from kdiag.executors.command_bench import CommandBench
 from kdiag.executors.device_bench import DeviceBench, choose_gpus, probe_gpu
 from kdiag.executors.replay import Asked, RecordingBench, ReplayBench
 from kdiag.executors.repo import Worktree
+from kdiag.executors.stopping import TARGET_MET
 from kdiag.journal import Journal, Resumed, Start
-from kdiag.records import Gpu, Observations, architecture
+from kdiag.records import Gpu, Observations, Scalar, architecture
 from kdiag.reporters.run_summary import RunHeader
 from kdiag.reporters.terminal_auto import Terminal
 from kdiag.rules.load_metric_sets import counters, parse_capability
@@ -62,13 +64,15 @@ def prepare(request: Request) -> Plan:
     if (start := request.earlier) is not None:
         known = start.kernel, Path(start.workload)
         if known != (request.kernel, described.path.resolve()):
-            raise UsageError(f"{request.resume} is a run of {known[0]} with {known[1]}; leave the workload out.")
+            raise UsageError(
+                f"{request.resume} is a run of {known[0]} with {known[1]}; leave workload and --kernel out."
+            )
     source = workloads.read_source(described.kernel_file)
     kernel = choose_kernel(source, str(described.kernel_file), request.kernel)
     isolate.warm_up()  # the server imports torch while this process does, and all that follows
     if request.report is not None:
         read_launches(request.report, f"^{kernel}$")
-    gpu = probe_gpu() if request.replay is None else _replayed(request, request.replay, described)
+    gpu = probe_gpu() if request.replay is None else _replayed(request, request.replay, source)
     refuse_vendor(request.goal.gpu, gpu)
     if request.record is not None:
         _refuse_record(request, request.record, no_gpu=gpu is None and isinstance(described, Workload))
@@ -90,13 +94,13 @@ def prepare(request: Request) -> Plan:
     )
 
 
-def _replayed(request: Request, recording: Path, described: Workload | CommandWorkload) -> Gpu | None:
-    """The card of a recording. Raises UsageError if it is of another source than a new run begins with."""
+def _replayed(request: Request, recording: Path, source: str) -> Gpu | None:
+    """The card of a recording. Raises UsageError if it is of another source than the run begins with."""
     replay = ReplayBench(recording)
-    if request.resume is None and not replay.begins_with(described.kernel_file):
-        raise UsageError(
-            f"{recording} is not of {described.kernel_file} as it is; name that recording, or record anew."
-        )
+    if (start := request.earlier) is not None:
+        source = repo.source_in(Path(start.repository), start.base_commit, start.target)
+    if not replay.begins_with(source):
+        raise UsageError(f"{recording} is not of this kernel file as it is; name that recording, or record anew.")
     return replay.gpu()
 
 
@@ -105,14 +109,16 @@ def _refuse_record(request: Request, recording: Path, *, no_gpu: bool) -> None:
         raise ToolMissing("--record keeps the answers of a GPU, and torch finds none here; leave it out.")
     if request.replay is not None:
         raise UsageError("--record and --replay exclude each other; leave one out.")
-    if request.resume is None and recording.exists():
+    if recording.exists():
         raise UsageError(f"{recording} exists; remove it, or name another file.")
+    if (run_dir := request.resume or request.run_dir) and run_dir.resolve() in recording.resolve().parents:
+        raise UsageError(f"{recording} lies in the run's own folder; name a file elsewhere.")
 
 
 def _chosen_gpus(
     request: Request, selection: str, described: Workload | CommandWorkload, gpu: Gpu | None
 ) -> tuple[tuple[str, ...], Gpu]:
-    if gpu is None:
+    if gpu is None and isinstance(described, Workload):
         raise ToolMissing(
             f"--gpus {selection}: torch finds no GPU here; leave it out to get compiled candidates as patches."
         )
@@ -149,18 +155,33 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
         policy=plan.policy.name,
         version=__version__,
         time=datetime.now().astimezone().isoformat(),
-        options={"rounding": plan.rounding, "target": plan.target, **asdict(plan.request.goal)},
+        options=_options(plan),
     )
     journal = Journal.create(run_dir / "journal.jsonl", start)
     try:
         worktrees.create(worktree)
     except RepositoryError:
         journal.discard()
+        if plan.workload.path.parent == run_dir:
+            plan.workload.path.unlink()
         raise
     if worktree.uncommitted:
         names = ", ".join(worktree.uncommitted[:5])
         terminal.on_note(f"the worktree starts from the last commit and lacks your uncommitted changes ({names})")
     return _run(plan, worktree, journal, terminal)
+
+
+def _options(plan: Plan) -> dict[str, Scalar]:
+    """What a resumed run has to know of how this one was asked for."""
+    request = plan.request
+    asked = {name: getattr(request, name) for name in ("budget", "continue_anyway", "no_experience")}
+    return {
+        "rounding": plan.rounding,
+        "target": plan.target,
+        "policy": plan.policy.name,
+        **asked,
+        **asdict(request.goal),
+    }
 
 
 def _worktree(plan: Plan) -> Worktree:
@@ -176,16 +197,33 @@ def _resume(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
     worktree = Worktree(
         Path(start.worktree), start.branch, start.base_commit, Path(start.target), Path(start.repository)
     )
+    _save_edit(worktree, state.best_commit, terminal)
     worktrees.reopen(worktree, state.best_commit)
-    journal.append(Resumed(plan.gpu.name if plan.gpu else None, __version__, datetime.now().astimezone().isoformat()))
+    now, gpu = datetime.now().astimezone().isoformat(), plan.gpu.name if plan.gpu else None
+    journal.append(Resumed(gpu, __version__, now, _options(plan)))
     run, header = _run(plan, worktree, journal, terminal)
     run.strategy.remember(state.tree or {}, kept=state.kept)
     run.iterations += [row for row in state.iterations if row.verdict != "ready" or run.arena.bench is None]
     run.files.write(run.iterations, run.reached)  # it may have been killed before it could
     terminal.on_start(header, tuple(run.iterations))
     if start.gpu is not None and run.arena.bench is None:
-        terminal.on_note(f"until now this was measured on {start.gpu}; without it no target is known to be met")
+        run.over = state.ended if state.ended.startswith(TARGET_MET) else ""
+        terminal.on_note(f"until now this was measured on {start.gpu}; here nothing is")
     return run, header
+
+
+def _save_edit(worktree: Worktree, best: str, terminal: Terminal) -> None:
+    """Keep what somebody else wrote into the target since, because reopening restores it."""
+    if not worktree.file.is_file():
+        return
+    text, folder = worktree.file.read_bytes(), worktree.path.parent
+    known = [path.read_bytes() for path in (folder / "candidates").glob("*/*")]
+    with contextlib.suppress(RepositoryError):
+        known.append(repo.source_at(worktree, best).encode())
+    if not any(each.startswith(text) for each in known):  # or kdiag was killed while it wrote one of these
+        copy = folder / f"yours-{datetime.now():%H%M%S}-{worktree.file.name}"
+        copy.write_bytes(text)
+        terminal.on_note(f"{worktree.target} in the worktree was edited, which a run undoes: {copy} holds that")
 
 
 def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -> tuple[Run, RunHeader]:

@@ -34,7 +34,7 @@ from kdiag.workload import CommandWorkload, Workload
 
 from .ahead import AskedOnce
 from .attempt import Arena, Parent
-from .candidates import NOTHING, PlanRequest, Rounding, permitted, plan, proposed
+from .candidates import NOTHING, WAITS, PlanRequest, Rounding, permitted, plan, proposed
 from .compiler import in_place, registers
 from .experience import Memory
 from .findings import Findings, gather
@@ -157,6 +157,11 @@ class Strategy:
         measured = {name: closed.speedup for name, closed in self.raced.items() if closed.state == "no-gain"}
         known = Known(arena.compiler.target, SMALL_GAIN, {**measured, **_measured(rows)})
         return with_pairs(plan(request, arena.compiler), request, known, arena.compiler)
+
+    def waiting(self) -> str:
+        """What only waits for the user's word, "" if nothing does."""
+        found = {leaf.suggestion.optimization for leaf in self.tree.leaves if leaf.suggestion.why_not == WAITS}
+        return f"not tried: {', '.join(sorted(found))}: {WAITS}" if found else ""
 
     def next(self) -> Suggestion | None:
         """The next suggestion that at best is expected to gain what the policy asks for."""

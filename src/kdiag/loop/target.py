@@ -5,6 +5,7 @@ With several configurations the rate of a run is that of its lowest one: a targe
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -65,8 +66,8 @@ def from_table(table: object, where: str) -> Target:
         names = ", ".join(entry.name for entry in fields(Target))
         raise WorkloadError(f"{where} is no target ({error}); it may have {names}.") from None
     numbers = (target.target_value, target.target_pct_of_peak, target.max_iterations)
-    if not all(number is None or number > 0 for number in numbers):
-        raise WorkloadError(f"{where} has a number that is not above 0.")
+    if not all(number is None or 0 < number < math.inf for number in numbers):
+        raise WorkloadError(f"{where} has a number that is not above 0, or not finite.")
     if (target.target_pct_of_peak or 0) > 100:
         raise WorkloadError(f"{where} has a target_pct_of_peak above 100.")
     return target

@@ -11,7 +11,7 @@ SHOWN = 6  # facts a cause: those that carry most of its score come first
 
 def escalation(question: str, diagnosis: Diagnosis, iterations: Sequence[Iteration], run: Path) -> str:
     """The question, the causes that score best with their numbers, the attempts so far, and the next commands."""
-    resume = f"kdiag auto --resume {shlex.quote(str(run))}"
+    resume = f"kdiag auto --resume {shlex.quote(str(run))} --yes"
     return "\n".join(
         [
             question,

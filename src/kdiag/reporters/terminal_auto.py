@@ -179,10 +179,11 @@ def _take_over(summary: RunSummary) -> list[str]:
     lines = [summary.hint] if summary.hint else []
     if ready := sum(row.verdict == "ready" for row in summary.iterations):
         waits = "s compiled and wait as patches" if ready > 1 else " compiled and waits as a patch"
-        lines.append(f"Nothing was measured. {ready} candidate{waits}.")
-    elif kept:
+        measured = any(row.latency_ms is not None for row in summary.iterations)
+        lines.append(f"Nothing {'more ' if measured else ''}was measured. {ready} candidate{waits}.")
+    if kept:
         lines.append(f"To take it over: git -C {repository} merge {branch}")
-    else:
+    elif not ready:
         tried = any(row.n > 0 for row in summary.iterations)
         lines.append(f"No edit was {'kept; your kernel is the best version' if tried else 'tried'}.")
     return [*lines, f"To remove the worktree: {removal(summary.header)}"]
