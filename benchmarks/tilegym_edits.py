@@ -4,7 +4,7 @@
 
 TILEGYM_DIR is a checkout of TileGym; of it `src/tilegym/ops/cutile` alone is used. Kernels are compiled for sm_90 and
 sm_100 at the sizes of models and emulated at small ragged ones. No GPU is needed. What was compiled and emulated is
-remembered beside the cache of compilations. The tables of docs/tilegym-edits.md are what `--markdown FILE` writes.
+remembered beside the cache of compilations. The table of docs/tilegym-edits.md is what it prints; `--json FILE` has each kernel and edit.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from tilegym_table.originals import kernels_of, originals
 from tilegym_table.proposing import ProposeJob, propose
 from tilegym_table.records import TARGETS, Checkout, Kernel, Offer, Original
 from tilegym_table.remembering import folder_for
-from tilegym_table.report import Table, as_json, as_markdown, summary
+from tilegym_table.report import Table, as_json, summary
 from tilegym_table.workers import Workers
 
 from kdiag.executors.edits.base import Subject
@@ -44,8 +44,6 @@ def main() -> None:
     table = Table(known, tuple(offers), tuple(judged), time.monotonic() - began)
     if arguments.json:
         arguments.json.write_text(as_json(table), "utf-8")
-    if arguments.markdown:
-        arguments.markdown.write_text(as_markdown(table), "utf-8")
     print(summary(table))
 
 
@@ -56,7 +54,6 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--edits", default="", help="ids of edits, separated by commas; all if left out")
     made.add_argument("--variants", type=int, default=2, help="of each edit at most this many, the most promising")
     made.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="children at a time")
-    made.add_argument("--markdown", type=Path, help="the file for the table")
     made.add_argument("--json", type=Path, help="the file for everything")
     return made
 

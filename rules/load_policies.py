@@ -21,14 +21,12 @@ class PolicyError(ValueError):
 class Policy:
     """When an edit is kept and when a run stops. None is no limit; percentages of speed-up are (ratio - 1) * 100.
 
-    `keep_pct`: from here on a gain is a new baseline. `low_priority_pct`: from here up to `keep_pct` it is kept and
-    its branch of the tree is tried later; below it is kept, and ends the run if `stop_on_small_gain`; one
-    that makes a configuration slower at all is kept only if `small_gain_may_lose`.
-    `slower_pct`: a configuration whose time grows by more is a regression. `error_factor`: an edit that is not said to
-    change rounding may not make the error larger than so many times the parent's. `failures_in_a_row`: attempts without
-    improvement that end the run. `min_headroom_pct`: the least that must be left to gain. `least_expected_pct`: what a
-    candidate must be expected to gain at best to be tried. `at_copy_pct`: the share of a copy's bandwidth from which on
-    commands try nothing. `budget_s` limits the run, but for an iteration after one that has gained `gaining_pct`; what an iteration runs is ended
+    `keep_pct`: from here on a gain is a new baseline. `low_priority_pct`: from here on it is kept and its branch of the tree
+    tried later; below it is kept, and ends the run if `stop_on_small_gain`; one that makes a configuration slower at all is
+    kept only if `small_gain_may_lose`. `slower_pct`: more is a regression. `error_factor`: so many times its parent's error
+    an edit may make that is not said to change rounding. `failures_in_a_row`: attempts without improvement that end the
+    run. `min_headroom_pct`: the least that must be left to gain; `least_expected_pct`: of one candidate, at best.
+    `at_copy_pct`: the share of a copy's bandwidth from which on commands try nothing. `budget_s` limits the run, but for an iteration after one that has gained `gaining_pct`; what an iteration runs is ended
     after `iteration_s`. `ask_when`: bottlenecks at which a person decides. `target_pct_of_peak`: the rate to reach where the user names none. `by_tier`: try the tiers with the fewest attempts first, not what
     is expected to save most. `sources` by field.
     """

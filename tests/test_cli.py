@@ -33,7 +33,6 @@ KERNEL, REPORT = f"{SOFTMAX}/softmax.py", f"{SOFTMAX}/softmax.ncu-repz"
         (["auto", SOFTMAX, "--yes", "--record", KERNEL], 1, "torch finds none here"),
         (["auto", SOFTMAX, "--yes", "--replay", RECORDING, "--record", KERNEL], 2, "exclude each other"),
         (["auto", str(EXAMPLES / "vector_add"), "--yes", "--replay", RECORDING], 2, "not of this kernel file as it is"),
-        (["plan", README], 2, "README.md, line 12, is not valid Python"),
         (["plan", KERNEL, "--race"], 1, "needs a GPU"),
         (["plan", KERNEL, "--kernel", "other"], 2, "softmax_kernel"),
         (["plan", KERNEL, "--exact", "--allow-rounding"], 2, "contradict"),

@@ -14,7 +14,7 @@ from tilegym_table.judging import judge
 from tilegym_table.originals import originals
 from tilegym_table.proposing import ProposeJob, propose
 from tilegym_table.records import Checkout, Judged, Kernel, Offer, Original
-from tilegym_table.report import Table, as_json, as_markdown, row, totals
+from tilegym_table.report import Table, as_json, summary, totals
 from tilegym_table.workers import Workers
 
 from bundled import TILEGYM, needs_tilegym
@@ -32,28 +32,12 @@ def table(*judged, offers=()):
     return Table(KNOWN, (*offers, *(one.offer for one in judged)), judged, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("judged", "shown"),
-    [
-        ([Judged(OFFER, "", "")], "| A | - | - |"),
-        ([Judged(OFFER, "no-op", "same"), Judged(OFFER, "", "")], "| A | - | - |"),
-        ([Judged(OFFER, "no-op", "same")], "| - | A | - |"),
-        ([Judged(OFFER, "no-op", "same"), Judged(OFFER, "compile", "no")], "| - | - | A (compile) |"),
-        ([Judged(OFFER, "effect", "no"), Judged(OFFER, "emulation", "no", "no")], "| - | - | A (effect, emulation) |"),
-        ([Judged(OFFER, "", "", "bits differ"), Judged(OFFER, "", "")], "| - | - | A (wrong) |"),
-    ],
-)
-def test_a_row_says_what_became_of_an_edit(judged, shown):
-    assert row(RELU, table(*judged).fates(RELU)) == f"| `activation/relu:_relu_fwd_kernel` {shown}"
-
-
-def test_the_page_lists_bugs_and_the_json_why_an_edit_does_not_apply():
+def test_the_summary_lists_bugs_and_the_json_why_an_edit_does_not_apply():
     refused = replace(OFFER, said="skipped", text="line 3: x (y) is not")
     crashed = replace(OFFER, optimization="B", said="crashed", text="ValueError: no")
     twice = replace(OFFER, optimization="C", again="applied")
     found = table(Judged(twice, "", ""), offers=(refused, crashed))
-    assert found.fates(RELU) == {"C": "passes"}
-    page = as_markdown(found)
+    page = summary(found)
     assert "crashed: activation/relu:_relu_fwd_kernel, B v, sm_90: ValueError: no" in page
     assert "second time applied" in page
     assert totals(found)["failed or crashed"] == 1

@@ -1,9 +1,11 @@
 """Workload files: what is read without importing them, and the sentence for each mistake."""
 
+from dataclasses import replace
+
 import pytest
 
 from kdiag.errors import UsageError, WorkloadError
-from kdiag.workload import load_kernel, load_module, read, source_hash
+from kdiag.workload import is_workload, load_kernel, load_module, read, source_hash, written
 
 COMPLETE = "\n".join(
     [
@@ -34,6 +36,14 @@ def test_commands(tmp_path):
     )
     described = read(tmp_path)
     assert (described.test, described.bench) == (("bash", "-c", "pytest -q"), ("a", "b"))
+    with pytest.raises(UsageError, match="would be written over"):
+        written(replace(described, path=described.kernel_file), tmp_path)
+
+
+@pytest.mark.parametrize(("text", "is_one"), [("\ufeffKERNEL_FILE = 1", True), ("KERNEL_FILES = 1", False)])
+def test_a_workload_names_its_kernel_file(tmp_path, text, is_one):
+    write(tmp_path, w_dot_py=text)
+    assert is_workload(tmp_path / "w.py") is is_one
 
 
 @pytest.mark.parametrize(
@@ -61,6 +71,7 @@ def test_mistakes_in_a_workload_file(tmp_path, text, sentence):
         ("kernel", "not valid TOML"),
         ('kernel = "gone.py"', "does not exist"),
         ('kernel = "k.py"', r"needs \[test\]"),
+        ('kernel = "k.py"\n[test]\ncommand = ["\\u0000"]', r"needs \[test\]"),
         ('kernel = "k.py"\n[test]\ncommand = "a"', r"needs \[bench\]"),
     ],
 )

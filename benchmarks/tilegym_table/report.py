@@ -1,9 +1,8 @@
-"""The table as Markdown and JSON, and its totals."""
+"""What was found, as JSON and as totals."""
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kdiag.codec import encode
@@ -12,7 +11,6 @@ from tilegym_table.records import Judged, Kernel, Offer, Original
 
 WITHOUT = ("E", "F", "hints")  # applies to nearly everything, and says little of how far the edits reach
 GATES = ("compile", "no-op", "effect", "emulation")
-MOST_LISTED = 60
 
 
 @dataclass(frozen=True)
@@ -23,28 +21,6 @@ class Table:
     offers: tuple[Offer, ...]
     judged: tuple[Judged, ...]
     seconds: float
-
-    def fates(self, kernel: Kernel) -> dict[str, str]:
-        """What became of each edit that applies, by optimization in the registry's order: see `_fate`."""
-        mine = [one for one in self.judged if one.offer.kernel == kernel]
-        edits = dict.fromkeys(one.optimization for one in self.offers)
-        found = {edit: [one for one in mine if one.offer.optimization == edit] for edit in edits}
-        return {edit: _fate(verdicts) for edit, verdicts in found.items() if verdicts}
-
-
-def _fate(verdicts: Sequence[Judged]) -> str:
-    """Of one edit's variants: "wrong", or "passes" if one does either, "no-op" if all are, else the gates that stop them."""
-    passing = [one for one in verdicts if not one.stopped]
-    if passing:
-        return "wrong" if any(one.wrong for one in passing) else "passes"
-    stops = {one.stopped for one in verdicts}
-    return ", ".join(gate for gate in GATES if gate in stops - {"no-op"}) or "no-op"
-
-
-def _general(reason: str) -> str:
-    """A reason without the names and numbers of its kernel."""
-    plain = re.sub(r"\([^()]*\)|'[^']*'|\"[^\"]*\"|`[^`]*`", "...", re.sub(r"\w+_kernel\w*", "KERNEL", reason))
-    return re.sub(r"\d+", "N", re.sub(r"\b\w*_\w+\b|\b[A-Z]+\b(?! is False)", "NAME", plain))
 
 
 def totals(table: Table) -> dict[str, object]:
@@ -99,47 +75,6 @@ def _bugs(table: Table) -> list[str]:
 
 def _place(offer: Offer) -> str:
     return f"{offer.kernel}, {offer.optimization} {offer.variant}, {offer.target}"
-
-
-def as_markdown(table: Table) -> str:
-    figures = [f"| {name} | {value} |" for name, value in totals(table).items() if name != "seconds"]
-    bugs = _bugs(table) or ["Nothing."]
-    parts = [
-        "# TileGym's kernels and kdiag's edits",
-        "\n".join(["| what | how many |", "|---|---|", *figures]),
-        "## Kernel by edit",
-        "\n".join(
-            [
-                "| kernel | passes | no-op | stopped |",
-                "|---|---|---|---|",
-                *(row(kernel, table.fates(kernel)) for kernel in table.known),
-            ]
-        ),
-        "## What the gates stopped",
-        "\n".join(_stopped(table.judged)) or "Nothing.",
-        "## Wrong results, failures and edits that apply twice",
-        "\n".join(f"* {line}" for line in bugs[:MOST_LISTED]),
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def row(kernel: Kernel, fates: Mapping[str, str]) -> str:
-    """A kernel with the edits that pass, those that change nothing, and those that are stopped or wrong."""
-    passes, same = ([edit for edit, fate in fates.items() if fate == wanted] for wanted in ("passes", "no-op"))
-    rest = [f"{edit} ({fate})" for edit, fate in fates.items() if edit not in (*passes, *same)]
-    return f"| `{kernel}` | {' | '.join(' '.join(edits) or '-' for edits in (passes, same, rest))} |"
-
-
-def _stopped(judged: Sequence[Judged]) -> Iterator[str]:
-    """By gate and reason, how often of each edit, and an example."""
-    found: dict[tuple[str, str], list[Judged]] = {}
-    for one in judged:
-        if one.stopped and one.stopped != "no-op":
-            found.setdefault((one.stopped, _general(one.reason)), []).append(one)
-    for (gate, _), ones in sorted(found.items()):
-        counts = Counter(one.offer.optimization for one in ones)
-        often = ", ".join(f"{edit} {count} times" for edit, count in counts.items())
-        yield f"* {gate}: {often}, e.g. {_place(ones[0].offer)}: {ones[0].reason}"
 
 
 def as_json(table: Table) -> str:
