@@ -141,6 +141,16 @@ def test_what_somebody_wrote_meanwhile_is_not_lost(tmp_path, capsys):
     assert (code, "exists; remove it" in answer["stderr"]) == (2, True)
 
 
+@pytest.mark.usefixtures("device")
+def test_a_run_that_is_stopped_while_it_is_set_up_says_how_to_go_on(tmp_path, capsys, monkeypatch, notes):
+    made = made_in(tmp_path)
+    with monkeypatch.context() as stopped:
+        stopped.setattr(setup.worktrees, "create", Mock(side_effect=KeyboardInterrupt))
+        assert auto(made, capsys)[0] == 130
+    assert notes == [f"to go on: kdiag auto --resume {made.run_dir} --yes"]
+    assert auto(made, capsys, "--resume", str(made.run_dir))[0] == 0
+
+
 WHY = "a enables b."
 
 
@@ -169,7 +179,7 @@ def test_what_was_decided_before_an_interrupt_is_left_with_the_reason_for_a_pair
     assert (code, made.fingerprint()) == (130, before), answer
     assert "0.500000 ms, 2.00x of the baseline; at most 100.0% left to gain\n" in answer["stderr"]
     assert (made.root / "softmax.py").stat().st_mode & 0o777 == 0o444
-    assert notes[-1] == f"to go on: kdiag auto --resume '{made.run_dir}' --yes"
+    assert notes[-1].endswith(f"holds the best version; to go on: kdiag auto --resume '{made.run_dir}' --yes")
     rows = [event["iteration"] for event in made.journal if event["event"] == "iteration"]
     told = [(row["variant"], row["verdict"], row["paired"]) for row in rows]
     assert told == [("", "keep", ""), ("nan+b", "revert", WHY), ("faster+b", "keep", WHY)]

@@ -87,7 +87,7 @@ def command(*, yes: bool, as_json: bool, **options: Any) -> None:
     with offered_tests(plan) as tests:
         if not yes:
             _confirm(plan, tests)
-        run, header = begin(plan, terminal)
+        run, header = _begin(plan, terminal)
     if tests is not None:
         taken = "; --yes took it as confirmed" if yes else ""
         terminal.on_note(f"pytest {tests} repeats the checks of this run on its best version{taken}")
@@ -109,6 +109,15 @@ def command(*, yes: bool, as_json: bool, **options: Any) -> None:
         terminal.summary(summary)
 
 
+def _begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
+    try:
+        return begin(plan, terminal)
+    except KeyboardInterrupt:
+        if (plan.run_dir / "journal.jsonl").exists():
+            terminal.on_note(f"to go on: {_resumption(plan.run_dir, plan.request)}")
+        raise
+
+
 def _print(summary: RunSummary) -> None:
     click.echo(json.dumps(json_auto.to_json(summary), indent=2))
 
@@ -118,7 +127,8 @@ def _execute(run: Run, terminal: Terminal, header: RunHeader) -> str:
         return run.execute()
     except KeyboardInterrupt:
         run.interrupt()
-        terminal.on_note(f"to go on: {_resumption(run)}")
+        again = _resumption(run.journal.path.parent, run.request)
+        terminal.on_note(f"{header.branch} holds the best version; to go on: {again}")
         raise
     except (KdiagError, OSError) as error:
         run.leave_best()
@@ -158,12 +168,12 @@ def _summary(run: Run, header: RunHeader, reason: str) -> RunSummary:
     hint = ""
     if run.files.patches.is_dir() and run.arena.bench is None:
         files["patches"] = str(run.files.patches)
-        hint = f"With a GPU: {_resumption(run)}"
+        hint = f"With a GPU: {_resumption(run.journal.path.parent, run.request)}"
     tree = run.strategy.tree
     outline = tree.outline() if tree.leaves else ""  # a run that is over when it is resumed plans no more
     return RunSummary(header, tuple(run.iterations), reason, files, hint, run.final, outline)
 
 
-def _resumption(run: Run) -> str:
-    replay = f" --replay {shlex.quote(str(run.request.replay.resolve()))}" if run.request.replay else ""
-    return f"kdiag auto --resume {shlex.quote(str(run.journal.path.parent))}{replay} --yes"
+def _resumption(run_dir: Path, request: Request) -> str:
+    replay = f" --replay {shlex.quote(str(request.replay.resolve()))}" if request.replay else ""
+    return f"kdiag auto --resume {shlex.quote(str(run_dir))}{replay} --yes"
