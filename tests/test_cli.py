@@ -29,7 +29,7 @@ KERNEL, REPORT = f"{SOFTMAX}/softmax.py", f"{SOFTMAX}/softmax.ncu-repz"
         (["auto", SOFTMAX, "--target-pct-of-peak", "900"], 2, "900.0 is not in the range"),
         (["auto", SOFTMAX, "--target-value", "5"], 2, "add --target-metric gbps or tflops"),
         (["auto", SOFTMAX, "--budget", "nan"], 2, "nan is not a finite number"),
-        (["auto", README, "--yes"], 2, "README.md, line 12, is not valid Python"),
+        (["auto", README, "--yes"], 2, "is not valid Python"),
         (["auto", SOFTMAX, "--yes", "--record", KERNEL], 1, "torch finds none here"),
         (["auto", SOFTMAX, "--yes", "--replay", RECORDING, "--record", KERNEL], 2, "exclude each other"),
         (["auto", str(EXAMPLES / "vector_add"), "--yes", "--replay", RECORDING], 2, "not of this kernel file as it is"),
