@@ -142,7 +142,7 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
     if plan.request.resume is not None:
         return _resume(plan, terminal)
     run_dir, worktree = plan.run_dir, _worktree(plan)
-    plan = replace(plan, workload=workloads.written(plan.workload, run_dir))
+    plan, given = replace(plan, workload=workloads.written(plan.workload, run_dir)), plan.workload
     start = Start(
         kernel=plan.kernel,
         workload=str(plan.workload.path.resolve()),
@@ -162,7 +162,7 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
         worktrees.create(worktree)
     except RepositoryError:
         journal.discard()
-        if plan.workload.path.parent == run_dir:
+        if plan.workload is not given:
             plan.workload.path.unlink()
         raise
     if worktree.uncommitted:
