@@ -4,14 +4,16 @@ The user's files, index, HEAD, stash and configuration stay as they are. The rep
 commits on it, and the registration of the worktree.
 """
 
+import contextlib
 import re
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 
 from kdiag.errors import RepositoryError
 
 from .git import CHECKOUT_TIMEOUT_S, ask, status, tell, top_level
-from .repo import TRAILER, Worktree, head, revert
+from .repo import TRAILER, Worktree, head, revert, source_at
 
 
 def plan_worktree(kernel_file: Path, kernel: str, run_dir: Path, date: str) -> Worktree:
@@ -80,6 +82,21 @@ def reopen(worktree: Worktree, best_commit: str) -> None:
             )
         tell(worktree.path, "reset", "--quiet", "--soft", best_commit)
     revert(worktree)
+
+
+def save_edit(worktree: Worktree, best_commit: str) -> Path | None:
+    """A copy, beside the worktree, of what somebody else wrote into its target; None if nobody did."""
+    if not worktree.file.is_file():
+        return None
+    text, folder = worktree.file.read_bytes(), worktree.path.parent
+    known = [path.read_bytes() for path in (folder / "candidates").glob("*/*")]
+    with contextlib.suppress(RepositoryError):
+        known.append(source_at(worktree, best_commit).encode())
+    if any(each.startswith(text) for each in known):  # kdiag may have been killed in writing it
+        return None
+    copy = folder / f"yours-{datetime.now():%H%M%S}-{worktree.file.name}"
+    copy.write_bytes(text)
+    return copy
 
 
 def close(worktree: Worktree) -> None:

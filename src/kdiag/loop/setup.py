@@ -1,6 +1,5 @@
 """Sets a run up or takes it up again: workload, worktree, journal, bench."""
 
-import contextlib
 import os
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -173,15 +172,9 @@ def begin(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
 
 def _options(plan: Plan) -> dict[str, Scalar]:
     """What a resumed run has to know of how this one was asked for."""
-    request = plan.request
-    asked = {name: getattr(request, name) for name in ("budget", "continue_anyway", "no_experience")}
-    return {
-        "rounding": plan.rounding,
-        "target": plan.target,
-        "policy": plan.policy.name,
-        **asked,
-        **asdict(request.goal),
-    }
+    asked = {name: getattr(plan.request, name) for name in ("budget", "continue_anyway", "no_experience")}
+    made = {"rounding": plan.rounding, "target": plan.target, "policy": plan.policy.name}
+    return {**made, **asked, **asdict(plan.request.goal)}
 
 
 def _worktree(plan: Plan) -> Worktree:
@@ -197,7 +190,8 @@ def _resume(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
     worktree = Worktree(
         Path(start.worktree), start.branch, start.base_commit, Path(start.target), Path(start.repository)
     )
-    _save_edit(worktree, state.best_commit, terminal)
+    if copy := worktrees.save_edit(worktree, state.best_commit):
+        terminal.on_note(f"{worktree.target} in the worktree was edited, which a run undoes: {copy} holds that")
     worktrees.reopen(worktree, state.best_commit)
     now, gpu = datetime.now().astimezone().isoformat(), plan.gpu.name if plan.gpu else None
     journal.append(Resumed(gpu, __version__, now, _options(plan)))
@@ -210,20 +204,6 @@ def _resume(plan: Plan, terminal: Terminal) -> tuple[Run, RunHeader]:
         run.over = state.ended if state.ended.startswith(TARGET_MET) else ""
         terminal.on_note(f"until now this was measured on {start.gpu}; here nothing is")
     return run, header
-
-
-def _save_edit(worktree: Worktree, best: str, terminal: Terminal) -> None:
-    """Keep what somebody else wrote into the target since, because reopening restores it."""
-    if not worktree.file.is_file():
-        return
-    text, folder = worktree.file.read_bytes(), worktree.path.parent
-    known = [path.read_bytes() for path in (folder / "candidates").glob("*/*")]
-    with contextlib.suppress(RepositoryError):
-        known.append(repo.source_at(worktree, best).encode())
-    if not any(each.startswith(text) for each in known):  # or kdiag was killed while it wrote one of these
-        copy = folder / f"yours-{datetime.now():%H%M%S}-{worktree.file.name}"
-        copy.write_bytes(text)
-        terminal.on_note(f"{worktree.target} in the worktree was edited, which a run undoes: {copy} holds that")
 
 
 def _run(plan: Plan, worktree: Worktree, journal: Journal, terminal: Terminal) -> tuple[Run, RunHeader]:
