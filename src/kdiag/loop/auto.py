@@ -39,8 +39,8 @@ from .target import described, goal
 class Run:
     """A run in progress. The worktree holds the best verified source whenever no candidate is being tried.
 
-    `limit` says why nothing that is left is worth the minutes that a candidate takes by commands, `over` why the run had come to
-    its end before, where nothing is measured now.
+    `limit` says why nothing that is left is worth the minutes that a candidate takes by commands, `over`
+    why it had ended before, where nothing is measured now.
     """
 
     arena: Arena
@@ -73,7 +73,7 @@ class Run:
             if self.arena.bench is not None:
                 self._take_baseline()
                 repo.revert(self.arena.worktree)  # commands measured the original there
-            else:
+            elif not self.over:
                 baseline.emulate(self.arena, self.original)
             ended = None if self.request.resume is None else self.reached.stop(self.iterations, 1)
             reason = self.over or ended or self._search(self._replan(source))

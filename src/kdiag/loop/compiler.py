@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kdiag.diagnose.compiler.compile import compile_workload
-from kdiag.records import Compilation, CompileFailure, Launch
+from kdiag.diagnose.compiler.observe import from_compilation
+from kdiag.records import Compilation, CompileFailure, Launch, number
 from kdiag.workload import Call, CommandWorkload, Workload, source_hash
 
 from .ahead import AskedOnce
@@ -110,9 +111,9 @@ def of_kernel(compilation: Compilation, kernel: str, before: Compilation = ()) -
 
 
 def registers(compilation: Compilation) -> float:
-    """The most registers a thread that a launch takes, infinitely many where the compiler does not say."""
-    known = [] if isinstance(compilation, CompileFailure) else [each.registers for each in compilation]
-    return max((math.inf if each is None else each for each in known), default=math.inf)
+    """The most registers a thread that a launch takes, infinitely many where none is known."""
+    said = {} if isinstance(compilation, CompileFailure) else from_compilation(compilation)
+    return number(said, "compile.registers") or math.inf
 
 
 def in_place(compiler: Compiler, source: str, kernel: str, parent: str) -> Compilation:

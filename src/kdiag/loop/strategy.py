@@ -179,7 +179,7 @@ class Strategy:
         bench, path = self.arena.bench, self.arena.compiler.path
         tier = suggestion.tier if self.arena.policy.by_tier else None
         rivals = [each for each in self.tree.rivals(suggestion) if not self._alone(each) and tier in (None, each.tier)]
-        # What is as good as nothing alone races beside its own kind, or the next forecast would be for one of them.
+        # What alone promises nothing races beside its own kind, or the next forecast would be for one.
         kind = [each for each in rivals if each.optimization == suggestion.optimization and not self._worth(each)]
         entered = racers([*filter(self._worth, rivals), *kind])[:MOST]
         if len(entered) < 2 or self._alone(suggestion) or not isinstance(bench, Races):
